@@ -3,13 +3,13 @@
 //! has 1024 buckets, as HdrHistogram counts, so that its formats (`hdr`) lose nothing. A quantile is the value at the
 //! nearest rank, quoted as the highest of its bucket; means take the middle of each bucket.
 
-use std::io::{Read, Write};
+use std::cell::RefCell;
+use std::io::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+use flate2::{Compression, Decompress, FlushDecompress, Status};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::unpacking;
@@ -25,6 +25,8 @@ pub const COUNT_MAX: u64 = 1 << 44;
 /// The most bytes that a histogram's text may take, and its packed buckets; a hostile run log must not make us allocate
 /// more. Ours take a tenth.
 const TEXT_MAX_BYTES: usize = 2 << 20;
+/// Up to so many are merged list by list: clearing and searching all buckets takes longer.
+const MERGED_MAX: usize = 4;
 
 #[inline]
 pub fn bucket_of(value_ns: u64) -> u64 {
@@ -232,7 +234,12 @@ pub fn merged(
 
 impl SparseHistogram {
     pub fn from_buckets(buckets: impl Iterator<Item = (u64, u64)>) -> SparseHistogram {
-        let (mut packed, mut len) = (Vec::new(), 0);
+        SparseHistogram::packing(buckets, 0)
+    }
+
+    /// Of buckets that take about so many bytes.
+    fn packing(buckets: impl Iterator<Item = (u64, u64)>, bytes: usize) -> SparseHistogram {
+        let (mut packed, mut len) = (Vec::with_capacity(bytes), 0);
         pack(buckets.inspect(|(_, count)| len += count), &mut packed);
         // A load holds them by the thousand.
         packed.shrink_to_fit();
@@ -257,12 +264,19 @@ impl SparseHistogram {
         if self.is_empty() {
             self.clone_from(other);
         } else if !other.is_empty() {
-            *self = SparseHistogram::from_buckets(merged(self.buckets(), other.buckets()));
+            let bytes = self.packed.len() + other.packed.len();
+            *self = SparseHistogram::packing(merged(self.buckets(), other.buckets()), bytes);
         }
     }
 
     /// Of many together: one by one they would be packed anew with each.
     pub fn sum<'a>(of: impl IntoIterator<Item = &'a SparseHistogram>) -> SparseHistogram {
+        let of: Vec<&SparseHistogram> = of.into_iter().filter(|one| !one.is_empty()).collect();
+        let mut sum = SparseHistogram::default();
+        if of.len() <= MERGED_MAX {
+            of.into_iter().for_each(|one| sum.add(one));
+            return sum;
+        }
         let mut sum = Histogram::default();
         of.into_iter().for_each(|one| sum.add_sparse(one));
         sum.to_sparse()
@@ -271,7 +285,8 @@ impl SparseHistogram {
     /// With so many zeros more.
     #[must_use]
     pub(crate) fn with_zeros(&self, count: u64) -> SparseHistogram {
-        SparseHistogram::from_buckets(merged([(0, count)].into_iter().filter(|_| count > 0), self.buckets()))
+        let zeros = [(0, count)].into_iter().filter(|_| count > 0);
+        SparseHistogram::packing(merged(zeros, self.buckets()), self.packed.len() + 11)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -281,6 +296,11 @@ impl SparseHistogram {
     /// The buckets with something in them and their counts, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         unpack(&self.packed)
+    }
+
+    /// No fewer than [`SparseHistogram::buckets`] has: each takes two bytes or more.
+    pub fn buckets_max(&self) -> usize {
+        self.packed.len() / 2
     }
 
     pub fn len(&self) -> u64 {
@@ -312,11 +332,10 @@ impl SparseHistogram {
         if self.is_empty() {
             return (0.0, 0.0);
         }
-        let each: Vec<(f64, f64)> =
-            self.buckets().map(|(bucket, count)| (middle_ns(bucket) as f64, count as f64)).collect();
+        let each = || self.buckets().map(|(bucket, count)| (middle_ns(bucket) as f64, count as f64));
         let len = self.len as f64;
-        let mean = each.iter().map(|(value, count)| value * count).sum::<f64>() / len;
-        let variance = each.iter().map(|(value, count)| (value - mean).powi(2) * count).sum::<f64>() / len;
+        let mean = each().map(|(value, count)| value * count).sum::<f64>() / len;
+        let variance = each().map(|(value, count)| (value - mean).powi(2) * count).sum::<f64>() / len;
         (mean, variance.sqrt())
     }
 
@@ -337,15 +356,33 @@ impl SparseHistogram {
             return Err("a histogram is longer than any of Prony's");
         }
         let bytes = STANDARD_NO_PAD.decode(text).map_err(|_| "a histogram is not Base64 without padding")?;
-        let mut packed = Vec::new();
-        let most = TEXT_MAX_BYTES as u64 + 1;
-        let read = DeflateDecoder::new(bytes.as_slice()).take(most).read_to_end(&mut packed);
-        read.map_err(|_| "a histogram is damaged: it does not decompress")?;
+        let mut packed = inflated(&bytes).ok_or("a histogram is damaged: it does not decompress")?;
         packed.shrink_to_fit();
         let len = sound_len(&packed).filter(|_| packed.len() <= TEXT_MAX_BYTES);
         let len = len.ok_or("a histogram is damaged: its buckets are not those of a histogram")?;
         Ok(SparseHistogram { packed, len })
     }
+}
+
+/// Raw DEFLATE unpacked, little more than [`TEXT_MAX_BYTES`] of it; `None` where it is damaged. A log has thousands: its
+/// state of 40 KB is made once a thread.
+fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
+    thread_local!(static STATE: RefCell<Decompress> = RefCell::new(Decompress::new(false)));
+    STATE.with_borrow_mut(|state| {
+        state.reset(false);
+        let mut out = Vec::with_capacity(4 * bytes.len() + 64);
+        loop {
+            let rest = bytes.get(usize::try_from(state.total_in()).ok()?..)?;
+            match state.decompress_vec(rest, &mut out, FlushDecompress::None).ok()? {
+                Status::Ok | Status::BufError
+                    if out.len() == out.capacity() && out.len() <= TEXT_MAX_BYTES =>
+                {
+                    out.reserve(out.len());
+                }
+                _ => return Some(out),
+            }
+        }
+    })
 }
 
 /// The sum of the counts of packed buckets, where they are what [`pack`] could have written: whole numbers, buckets within

@@ -63,9 +63,8 @@ impl IndexMut<Figure> for Figures {
 }
 
 impl Figures {
-    pub(crate) fn over(counted: &[Cell<'_>], level: Level) -> Figures {
-        let starts = Starts::new(counted, level.widened);
-        Figures(Figure::all().map(|figure| over_starts(figure, &starts, counted, level)).collect())
+    pub(crate) fn over(counted: &[Cell<'_>], starts: &Starts<'_>, level: Level) -> Figures {
+        Figures(Figure::all().map(|figure| over_starts(figure, starts, counted, level)).collect())
     }
 }
 

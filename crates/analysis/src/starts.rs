@@ -5,7 +5,7 @@
 use std::cell::OnceCell;
 
 use prony_model::Estimate;
-use prony_model::histogram::{SparseHistogram, highest_ns};
+use prony_model::histogram::{SparseHistogram, highest_ns, merged};
 use prony_model::measurement::Censored;
 use prony_model::trial::Trial;
 use prony_stats::Interval;
@@ -43,6 +43,7 @@ pub(crate) struct Starts<'a> {
 }
 
 struct Merged {
+    completed: SparseHistogram,
     order: OrderStatistics,
     /// See [`shares`]; empty where no percentile has an interval.
     shares: Vec<(u64, Interval)>,
@@ -54,6 +55,15 @@ impl<'a> Starts<'a> {
         Starts { cells, widened, merged: OnceCell::new() }
     }
 
+    fn merged(&self) -> &Merged {
+        self.merged.get_or_init(|| self.merge())
+    }
+
+    /// The responses of all.
+    pub(crate) fn completed(&self) -> &SparseHistogram {
+        &self.merged().completed
+    }
+
     fn merge(&self) -> Merged {
         let latencies = || self.cells.iter().map(|cell| &cell.trial.latency);
         let all = Censored {
@@ -63,21 +73,20 @@ impl<'a> Starts<'a> {
         };
         let failed = self.cells.iter().map(|cell| cell.trial.requests.failed).sum();
         let overloaded = any_overloaded(self.cells);
-        let starts: Vec<Start> = if overloaded || self.cells.len() < 2 {
-            Vec::new()
-        } else {
-            self.cells.iter().map(|cell| Start::of(cell.trial)).collect()
-        };
+        let has_interval = !overloaded && self.cells.len() > 1;
+        let starts: Vec<Start<'_>> =
+            self.cells.iter().filter(|_| has_interval).map(|cell| Start::of(cell.trial)).collect();
         Merged {
             order: OrderStatistics::of(&all).with_failed(failed),
             shares: shares(&starts, factor(self.cells.len(), self.widened)),
+            completed: all.completed,
             overloaded,
         }
     }
 
     /// Of response; among requests without one, what it is longer than. Neither with fewer than 100 samples beyond it.
     pub(crate) fn percentile(&self, quantile: Quantile) -> (Option<Estimate>, Option<u64>) {
-        let Merged { order, shares, overloaded } = self.merged.get_or_init(|| self.merge());
+        let Merged { order, shares, overloaded, .. } = self.merged();
         if !quantile.has_beyond(order.len(), BEYOND_MIN) {
             return (None, None);
         }
@@ -99,35 +108,38 @@ impl<'a> Starts<'a> {
     }
 }
 
-struct Start {
-    /// Those with a response by it, those without by what they had waited.
-    timed: SparseHistogram,
+struct Start<'a> {
+    completed: &'a SparseHistogram,
+    /// Those without a response, by what they had waited.
+    waiting: &'a SparseHistogram,
     /// Failed ones, beyond every limit.
     failed: u64,
 }
 
-impl Start {
-    fn of(trial: &Trial) -> Start {
-        let mut timed = trial.latency.response.hdr.clone();
-        timed.add(&trial.latency.waiting);
-        Start { timed, failed: trial.requests.failed }
+impl Start<'_> {
+    fn of(trial: &Trial) -> Start<'_> {
+        let latency = &trial.latency;
+        Start { completed: &latency.response.hdr, waiting: &latency.waiting, failed: trial.requests.failed }
     }
 }
 
 /// The share of requests beyond each time that one of them took, in order of time.
-fn shares(starts: &[Start], t: f64) -> Vec<(u64, Interval)> {
-    let merged = SparseHistogram::sum(starts.iter().map(|start| &start.timed));
-    let sizes: Vec<u64> = starts.iter().map(|start| start.timed.len() + start.failed).collect();
-    let all = real(sizes.iter().sum());
-    let mut clusters: Vec<(u64, u64)> = sizes.into_iter().map(|size| (size, size)).collect();
-    let mut buckets: Vec<_> = starts.iter().map(|start| start.timed.buckets().peekable()).collect();
-    let beyond = merged.buckets().filter_map(|(bucket, _)| {
+fn shares(starts: &[Start<'_>], t: f64) -> Vec<(u64, Interval)> {
+    let size = |start: &Start<'_>| start.completed.len() + start.waiting.len() + start.failed;
+    let mut clusters: Vec<(u64, u64)> = starts.iter().map(|start| (size(start), size(start))).collect();
+    let all = real(clusters.iter().map(|(size, _)| size).sum());
+    let mut buckets: Vec<_> = starts
+        .iter()
+        .map(|start| merged(start.completed.buckets(), start.waiting.buckets()).peekable())
+        .collect();
+    let mut shares = Vec::new();
+    while let Some(next) = buckets.iter_mut().filter_map(|own| own.peek().map(|(at, _)| *at)).min() {
         for ((_, beyond), own) in clusters.iter_mut().zip(&mut buckets) {
-            *beyond -= own.next_if(|(at, _)| *at == bucket).map_or(0, |(_, count)| count);
+            *beyond -= own.next_if(|(at, _)| *at == next).map_or(0, |(_, count)| count);
         }
-        Some((highest_ns(bucket), share::share(&clusters, t, all)?))
-    });
-    beyond.collect()
+        shares.extend(share::share(&clusters, t, all).map(|share| (highest_ns(next), share)));
+    }
+    shares
 }
 
 /// The times about the percentile whose share beyond may be `allowed`; no end where that holds of all above it.
@@ -191,22 +203,29 @@ mod tests {
     use crate::testing::noise;
     use crate::testing::run::Log;
     use proptest::prelude::*;
+    use std::sync::LazyLock;
 
-    fn start(values: &[u64], failed: u64) -> Start {
-        Start { timed: SparseHistogram::of_values(values.iter().copied()), failed }
+    static NONE: LazyLock<SparseHistogram> = LazyLock::new(SparseHistogram::default);
+
+    fn timed(values: &[u64]) -> SparseHistogram {
+        SparseHistogram::of_values(values.iter().copied())
+    }
+
+    fn start(completed: &SparseHistogram, failed: u64) -> Start<'_> {
+        Start { completed, waiting: &NONE, failed }
     }
 
     /// The definition, slowly: each bucket's top as a limit.
-    fn slow(starts: &[Start], allowed: f64, t: f64) -> (u64, Option<u64>) {
+    fn slow(starts: &[Start<'_>], allowed: f64, t: f64) -> (u64, Option<u64>) {
         let mut tops: Vec<u64> =
-            starts.iter().flat_map(|s| s.timed.buckets()).map(|(b, _)| highest_ns(b)).collect();
+            starts.iter().flat_map(|s| s.completed.buckets()).map(|(b, _)| highest_ns(b)).collect();
         tops.sort_unstable();
         tops.dedup();
-        let all: u64 = starts.iter().map(|s| s.timed.len() + s.failed).sum();
+        let all: u64 = starts.iter().map(|s| s.completed.len() + s.failed).sum();
         let share = |limit: u64| {
-            let of = |s: &Start| {
-                let over = s.timed.buckets().filter(|(b, _)| highest_ns(*b) > limit).map(|(_, n)| n);
-                (s.timed.len() + s.failed, over.sum::<u64>() + s.failed)
+            let of = |s: &Start<'_>| {
+                let over = s.completed.buckets().filter(|(b, _)| highest_ns(*b) > limit).map(|(_, n)| n);
+                (s.completed.len() + s.failed, over.sum::<u64>() + s.failed)
             };
             share::share(&starts.iter().map(of).collect::<Vec<_>>(), t, all as f64).unwrap()
         };
@@ -221,7 +240,8 @@ mod tests {
             starts in prop::collection::vec((prop::collection::vec(1_000u64..9_000, 20..80), 0u64..3), 2..6),
             allowed in 0.02f64..0.6,
         ) {
-            let starts: Vec<Start> = starts.iter().map(|(values, failed)| start(values, *failed)).collect();
+            let timed: Vec<_> = starts.iter().map(|(values, failed)| (timed(values), *failed)).collect();
+            let starts: Vec<Start<'_>> = timed.iter().map(|(values, failed)| start(values, *failed)).collect();
             let found = interval(&shares(&starts, share::factor(starts.len())), allowed);
             prop_assert_eq!(found, slow(&starts, allowed, share::factor(starts.len())));
         }
@@ -230,6 +250,7 @@ mod tests {
     #[test]
     fn equal_starts_know_the_median_and_failures_leave_a_tail_open() {
         let values: Vec<u64> = (0..1_000).map(|i| 1_000_000 + i * 1_000).collect();
+        let values = timed(&values);
         let starts = |failed| (0..6).map(|_| start(&values, failed)).collect::<Vec<_>>();
         let (low, high) = interval(&shares(&starts(0), share::factor(6)), 0.5);
         let high = high.unwrap();

@@ -216,19 +216,19 @@ fn number(bytes: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
 
 /// Two ascending lists of buckets as one.
 pub fn merged(
-    left: impl Iterator<Item = (u64, u64)>,
-    right: impl Iterator<Item = (u64, u64)>,
+    mut left: impl Iterator<Item = (u64, u64)>,
+    mut right: impl Iterator<Item = (u64, u64)>,
 ) -> impl Iterator<Item = (u64, u64)> {
-    let (mut left, mut right) = (left.peekable(), right.peekable());
-    std::iter::from_fn(move || match (left.peek().copied(), right.peek().copied()) {
-        (Some((a, count)), Some((b, more))) if a == b => {
-            left.next();
-            right.next();
-            Some((a, count + more))
+    let (mut a, mut b) = (left.next(), right.next());
+    std::iter::from_fn(move || match (a, b) {
+        (Some((own, count)), Some((other, more))) if own == other => {
+            (a, b) = (left.next(), right.next());
+            Some((own, count + more))
         }
-        (Some((a, _)), Some((b, _))) if a < b => left.next(),
-        (_, Some(_)) => right.next(),
-        (_, None) => left.next(),
+        (Some((own, _)), Some((other, _))) if other < own => std::mem::replace(&mut b, right.next()),
+        (Some(_), _) => std::mem::replace(&mut a, left.next()),
+        (None, Some(_)) => std::mem::replace(&mut b, right.next()),
+        (None, None) => None,
     })
 }
 

@@ -51,14 +51,18 @@ pub fn lowest_ns(bucket: u64) -> u64 {
     value_of_numbered(bucket, BUCKET_BITS)
 }
 
+/// How many values a bucket has.
+fn width_ns(bucket: u64) -> u64 {
+    1 << (bucket >> BUCKET_BITS).saturating_sub(1)
+}
+
 /// The highest value of a bucket: what a quantile is quoted as.
 pub fn highest_ns(bucket: u64) -> u64 {
-    lowest_ns(bucket + 1) - 1
+    lowest_ns(bucket) + width_ns(bucket) - 1
 }
 
 pub fn middle_ns(bucket: u64) -> u64 {
-    let low = lowest_ns(bucket);
-    low + (lowest_ns(bucket + 1) - low) / 2
+    lowest_ns(bucket) + width_ns(bucket) / 2
 }
 
 /// The nearest rank, from 1, of a quantile from 0 to 1: the least k with k/n ≥ q. In floats 0.07 × 100 is more than 7.
@@ -356,30 +360,30 @@ impl SparseHistogram {
             return Err("a histogram is longer than any of Prony's");
         }
         let bytes = STANDARD_NO_PAD.decode(text).map_err(|_| "a histogram is not Base64 without padding")?;
-        let mut packed = inflated(&bytes).ok_or("a histogram is damaged: it does not decompress")?;
-        packed.shrink_to_fit();
+        let packed = inflated(&bytes).ok_or("a histogram is damaged: it does not decompress")?;
         let len = sound_len(&packed).filter(|_| packed.len() <= TEXT_MAX_BYTES);
         let len = len.ok_or("a histogram is damaged: its buckets are not those of a histogram")?;
         Ok(SparseHistogram { packed, len })
     }
 }
 
-/// Raw DEFLATE unpacked, little more than [`TEXT_MAX_BYTES`] of it; `None` where it is damaged. A log has thousands: its
-/// state of 40 KB is made once a thread.
+/// Raw DEFLATE unpacked, little more than [`TEXT_MAX_BYTES`] of it; `None` where it is damaged. A log has thousands: what
+/// unpacking takes, 40 KB and the longest text, is made once a thread.
 fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
-    thread_local!(static STATE: RefCell<Decompress> = RefCell::new(Decompress::new(false)));
-    STATE.with_borrow_mut(|state| {
+    thread_local!(static STATE: RefCell<(Decompress, Vec<u8>)> = RefCell::new((Decompress::new(false), Vec::new())));
+    STATE.with_borrow_mut(|(state, out)| {
         state.reset(false);
-        let mut out = Vec::with_capacity(4 * bytes.len() + 64);
+        out.clear();
+        out.reserve(4 * bytes.len() + 64);
         loop {
             let rest = bytes.get(usize::try_from(state.total_in()).ok()?..)?;
-            match state.decompress_vec(rest, &mut out, FlushDecompress::None).ok()? {
+            match state.decompress_vec(rest, out, FlushDecompress::None).ok()? {
                 Status::Ok | Status::BufError
                     if out.len() == out.capacity() && out.len() <= TEXT_MAX_BYTES =>
                 {
                     out.reserve(out.len());
                 }
-                _ => return Some(out),
+                _ => return Some(out.to_vec()),
             }
         }
     })

@@ -1,5 +1,7 @@
 //! Plans that have candidates of their own.
 
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::catalogue::Catalogue;
 

@@ -112,3 +112,14 @@ fn counts_whose_sum_no_load_can_have_are_refused() {
         assert!(why.contains("a histogram is damaged"), "{why}");
     }
 }
+
+#[test]
+fn a_sum_of_few_and_of_many_is_the_same() {
+    let of = |at: u64| SparseHistogram::of_values([at, 5_000, 90_000 * at]);
+    let each: Vec<SparseHistogram> = (0..2 * MERGED_MAX as u64).map(of).collect();
+    let (few, many) = each.split_at(MERGED_MAX);
+    let mut both = SparseHistogram::sum(few);
+    both.add(&SparseHistogram::sum(many));
+    assert_eq!(both, SparseHistogram::sum(&each));
+    assert_eq!(SparseHistogram::sum([]), SparseHistogram::default());
+}

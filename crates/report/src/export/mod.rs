@@ -31,7 +31,7 @@ pub struct LoadFormat {
 pub static LOAD_FORMATS: [LoadFormat; 6] = [
     load_format("hgrm", |trial, _, out| hgrm::write(&[trial], out)),
     load_format("hlog", |trial, _, out| hlog::write(&[trial], out)),
-    LoadFormat { of_requests: true, ..load_format("jtl", jtl::write) },
+    LoadFormat { of_requests: true, ..load_format("jtl", |trial, m, out| jtl::write(&trial.plan, m, out)) },
     load_format("csv", |trial, _, out| seconds::write(trial, out)),
     load_format("openmetrics", |trial, _, out| openmetrics::write(trial, out)),
     load_format("monitor", |trial, _, out| monitor::write(&[monitor::Monitored::alone(trial)], out)),

@@ -265,7 +265,10 @@ fn plain(body: Cow<'static, [u8]>) -> Said {
 /// The row that a write, which was checked, leaves: its number is the path's, or the body's.
 fn written(id: Option<u32>, body: &[u8]) -> Item {
     let given = given(body);
-    let row = Item::of(id.or_else(|| given.as_ref()?.id).unwrap_or_default());
-    let Some(Given { name, category, price, quantity, .. }) = given else { return row };
-    Item { name: name.into(), category: category.map_or(row.category, Cow::Owned), price, quantity, ..row }
+    let mut row = Item::of(id.or_else(|| given.as_ref()?.id).unwrap_or_default());
+    if let Some(Given { name, category, price, quantity, .. }) = given {
+        (row.name, row.price, row.quantity) = (name.into(), price, quantity);
+        row.category = category.map_or(row.category, Cow::Owned);
+    }
+    row
 }

@@ -1,6 +1,6 @@
 //! From a connection's bytes to its requests: heads, bodies with a length, chunked bodies. Pure, and bounded.
 
-use crate::request::{self, BODY_BYTES_MAX, BodyEnd, Head, Refusal, Route};
+use crate::request::{self, BODY_BYTES_MAX, BodyEnd, Head, Refusal};
 
 /// Longest line of a chunk's size with its extensions, and of all trailers together, in bytes.
 const CHUNK_LINE_BYTES_MAX: usize = 4 << 10;
@@ -176,6 +176,7 @@ impl Incoming {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Route;
 
     const CHUNKED: &str = "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
 

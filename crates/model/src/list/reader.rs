@@ -36,6 +36,8 @@ pub(super) struct Reader<'a> {
     read: ReadFile<'a>,
     /// Files of bodies, each read once.
     files: HashMap<String, Vec<u8>>,
+    /// Of a folder the file that is looked at.
+    pub(super) of_file: Option<String>,
     own_bytes: usize,
     errors: Vec<ListError>,
 }
@@ -57,6 +59,7 @@ impl<'a> Reader<'a> {
             list: TargetList { method: method.to_owned(), requests, lines, order, origins, format },
             read,
             files: HashMap::new(),
+            of_file: None,
             own_bytes: 0,
             errors: Vec::new(),
         }
@@ -80,7 +83,8 @@ impl<'a> Reader<'a> {
             return false;
         }
         if let Err(why) = described.and_then(|one| self.add(one)) {
-            self.errors.push(ListError { line, why });
+            let of_file = self.of_file.as_ref().map_or(String::new(), |file| format!("{file}: "));
+            self.errors.push(ListError { line, why: of_file + &why });
         }
         self.errors.len() < ERRORS_MAX
     }

@@ -360,7 +360,7 @@ impl SparseHistogram {
     }
 }
 
-/// Raw DEFLATE unpacked, little more than [`TEXT_MAX_BYTES`] of it; `None` where it is damaged. A log has thousands: what
+/// Raw DEFLATE unpacked; `None` where it is damaged, cut off, or far beyond [`TEXT_MAX_BYTES`]. A log has thousands: what
 /// unpacking takes, 40 KB and the longest text, is made once a thread.
 fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
     thread_local!(static STATE: RefCell<(Decompress, Vec<u8>)> = RefCell::new((Decompress::new(false), Vec::new())));
@@ -371,12 +371,9 @@ fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
         loop {
             let rest = bytes.get(usize::try_from(state.total_in()).ok()?..)?;
             match state.decompress_vec(rest, out, FlushDecompress::None).ok()? {
-                Status::Ok | Status::BufError
-                    if out.len() == out.capacity() && out.len() <= TEXT_MAX_BYTES =>
-                {
-                    out.reserve(out.len());
-                }
-                _ => return Some(out.to_vec()),
+                Status::StreamEnd => return Some(out.to_vec()),
+                _ if out.len() == out.capacity() && out.len() <= TEXT_MAX_BYTES => out.reserve(out.len()),
+                _ => return None,
             }
         }
     })

@@ -123,3 +123,15 @@ fn a_sum_of_few_and_of_many_is_the_same() {
     assert_eq!(both, SparseHistogram::sum(&each));
     assert_eq!(SparseHistogram::sum([]), SparseHistogram::default());
 }
+
+#[test]
+fn texts_of_any_length_read_back_and_cut_ones_are_refused() {
+    for buckets in 0..1_500 {
+        let histogram = SparseHistogram::from_buckets((0..buckets).map(|bucket| (bucket, 1)));
+        assert_eq!(SparseHistogram::from_text(&histogram.to_text()).as_ref(), Ok(&histogram), "{buckets}");
+    }
+    let whole = STANDARD_NO_PAD.decode(SparseHistogram::of_values(0..900).to_text()).unwrap();
+    for length in 0..whole.len() {
+        assert!(SparseHistogram::from_text(&STANDARD_NO_PAD.encode(&whole[..length])).is_err(), "{length}");
+    }
+}

@@ -42,12 +42,11 @@ const QUANTILES: [f64; 24] = [
     0.9975, 0.999, 0.9995, 0.9998, 0.9999,
 ];
 
-/// Response by quantile, trials merged. What failed or was never sent stands above all answers, where the curve ends;
+/// Response by quantile, trials `merged`. What failed or was never sent stands above all answers, where the curve ends;
 /// the few in flight at the end (at most one a connection) are left out: their waits so far are not in the record.
-pub(crate) fn latency_curve(trials: &[&Trial]) -> Vec<CurvePoint> {
-    let merged = SparseHistogram::sum(trials.iter().map(|trial| &trial.latency.response.hdr));
+pub(crate) fn latency_curve(merged: &SparseHistogram, trials: &[&Trial]) -> Vec<CurvePoint> {
     let unanswered = trials.iter().map(|trial| trial.requests.failed + trial.requests.never_sent).sum();
-    let points = curve(&merged, unanswered, QUANTILES);
+    let points = curve(merged, unanswered, QUANTILES);
     points.map(|(quantile, value_ns)| CurvePoint { quantile, value_ns }).collect()
 }
 

@@ -15,7 +15,7 @@ use crate::figure::{FIGURES, Figure, OverTrials};
 use crate::look::Level;
 use crate::numbers::{self, rounded};
 use crate::ranking::{Contest, ratio_to_baseline};
-use crate::starts;
+use crate::starts::Starts;
 
 /// A candidate's figure under one plan.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
@@ -63,8 +63,8 @@ impl IndexMut<Figure> for Figures {
 }
 
 impl Figures {
-    pub(crate) fn over(counted: &[Cell<'_>], level: Level) -> Figures {
-        Figures(Figure::all().map(|figure| over_trials(figure, counted, level)).collect())
+    pub(crate) fn over(counted: &[Cell<'_>], starts: &Starts<'_>, level: Level) -> Figures {
+        Figures(Figure::all().map(|figure| over_starts(figure, starts, counted, level)).collect())
     }
 }
 
@@ -130,12 +130,14 @@ impl JsonSchema for Figures {
 }
 
 pub(crate) fn over_trials(figure: Figure, cells: &[Cell<'_>], level: Level) -> CandidateFigure {
+    over_starts(figure, &Starts::new(cells, level.widened), cells, level)
+}
+
+fn over_starts(figure: Figure, starts: &Starts<'_>, cells: &[Cell<'_>], level: Level) -> CandidateFigure {
     let trials: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.uncensored(figure)?.value)).collect();
     let quantile = figure.quantile().and_then(Quantile::new);
     let (estimate, censored_at_ns) = match figure.over_trials {
-        _ if quantile.is_some() => {
-            quantile.map_or((None, None), |quantile| starts::percentile(cells, quantile, level.widened))
-        }
+        _ if quantile.is_some() => quantile.map_or((None, None), |quantile| starts.percentile(quantile)),
         // An average over those that happen to have it would favour them.
         _ if figure.affected_as == "service" && trials.len() < cells.len() => (None, None),
         OverTrials::GeometricMean => (estimate(&trials, level), None),

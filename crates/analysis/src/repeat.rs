@@ -11,6 +11,7 @@ use crate::figure::Figure;
 use crate::figures::Figures;
 use crate::look::Level;
 use crate::numbers::count;
+use crate::starts::Starts;
 
 const SCHEMA: &str = "prony.repeat/1";
 
@@ -57,7 +58,8 @@ impl Repeat {
     pub fn of(log: &RunLog, asked: u32) -> Repeat {
         let CandidateTrials { all, counted, .. } =
             CandidateTrials::from_results(log.last_results().into_values());
-        let figures = Figures::over(&counted, Level::of(log));
+        let level = Level::of(log);
+        let figures = Figures::over(&counted, &Starts::new(&counted, level.widened), level);
         let (throughput, p99) = (&figures[Figure::THROUGHPUT], &figures[Figure::P99]);
         Repeat {
             schema: SCHEMA,

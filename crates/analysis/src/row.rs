@@ -17,7 +17,7 @@ use crate::figures::{self, Figures};
 use crate::look::Level;
 use crate::numbers::{count, real};
 use crate::ranking::{Planning, RankChange};
-use crate::starts::{still_rising, two_levels};
+use crate::starts::{Starts, still_rising, two_levels};
 
 /// One plan's ranking.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -158,7 +158,8 @@ pub(crate) fn row(candidate: &CandidateRecord, starts: &CandidateTrials<'_>, lev
     let CandidateTrials { all: cells, counted, died } = starts;
     let trials: Vec<&Trial> = counted.iter().map(|c| c.trial).collect();
     let with = |outcome| count(trials.iter().filter(|trial| trial.outcome == outcome).count());
-    let mut figures = Figures::over(counted, level);
+    let together = Starts::new(counted, level.widened);
+    let mut figures = Figures::over(counted, &together, level);
     let throughput = &mut figures[Figure::THROUGHPUT].estimate;
     if counted.iter().all(Cell::is_carried_whole)
         && let Some(own) = throughput
@@ -180,7 +181,7 @@ pub(crate) fn row(candidate: &CandidateRecord, starts: &CandidateTrials<'_>, lev
         reasons: reasons(cells),
         services: services(counted, level),
         remarks: remarks(counted, &trials),
-        latency_curve: latency_curve(&trials),
+        latency_curve: latency_curve(together.completed(), &trials),
         series: cells.iter().map(|c| series(c.planned.block, c.trial, c.server)).collect(),
         published: None,
     }

@@ -2,8 +2,10 @@
 //! the merged histogram, its interval the times whose share beyond may be the percentile's: Woodruff (1952),
 //! *Confidence intervals for medians and other position measures*, JASA 47(260).
 
+use std::cell::OnceCell;
+
 use prony_model::Estimate;
-use prony_model::histogram::{SparseHistogram, highest_ns};
+use prony_model::histogram::{SparseHistogram, highest_ns, merged};
 use prony_model::measurement::Censored;
 use prony_model::trial::Trial;
 use prony_stats::Interval;
@@ -33,76 +35,120 @@ pub(crate) fn share_beyond(
     share::share(&clusters, factor(cells.len(), widened), real(all))
 }
 
-/// Of response; among requests without one, what it is longer than. Neither with fewer than 100 samples beyond it.
-pub(crate) fn percentile(
-    cells: &[Cell<'_>],
-    quantile: Quantile,
+/// The requests of several starts together, merged once for all percentiles of them.
+pub(crate) struct Starts<'a> {
+    cells: &'a [Cell<'a>],
     widened: bool,
-) -> (Option<Estimate>, Option<u64>) {
-    let latencies = || cells.iter().map(|cell| &cell.trial.latency);
-    let all = Censored {
-        completed: SparseHistogram::sum(latencies().map(|latency| &latency.response.hdr)),
-        waiting: SparseHistogram::sum(latencies().map(|latency| &latency.waiting)),
-        ..Censored::default()
-    };
-    let failed = cells.iter().map(|cell| cell.trial.requests.failed).sum();
-    let order = OrderStatistics::of(&all).with_failed(failed);
-    if !quantile.has_beyond(order.len(), BEYOND_MIN) {
-        return (None, None);
-    }
-    let point = match order.quantile(quantile) {
-        None => return (None, None),
-        Some(Sample::LongerThan(than)) => return (None, Some(than)),
-        Some(Sample::Exact(point)) => real(point),
-    };
-    let n = cells.len() as u64;
-    if any_overloaded(cells) {
-        let why = "overloaded: the response grows with the window's length";
-        return (Some(Estimate::bare(point, n, why)), None);
-    }
-    if n < 2 {
-        return (Some(Estimate::bare(point, n, "one trial has no interval")), None);
-    }
-    let starts: Vec<Start> = cells.iter().map(|cell| Start::of(cell.trial)).collect();
-    let (low, high) = interval(&starts, 1.0 - quantile.fraction(), factor(cells.len(), widened));
-    (Some(Estimate::from_low(point, real(low), high.map(real), n, UNANSWERED)), None)
+    merged: OnceCell<Merged>,
 }
 
-struct Start {
-    /// Those with a response by it, those without by what they had waited.
-    timed: SparseHistogram,
+struct Merged {
+    completed: SparseHistogram,
+    order: OrderStatistics,
+    /// See [`shares`]; empty where no percentile has an interval.
+    shares: Vec<(u64, Interval)>,
+    overloaded: bool,
+}
+
+impl<'a> Starts<'a> {
+    pub(crate) fn new(cells: &'a [Cell<'a>], widened: bool) -> Starts<'a> {
+        Starts { cells, widened, merged: OnceCell::new() }
+    }
+
+    fn merged(&self) -> &Merged {
+        self.merged.get_or_init(|| self.merge())
+    }
+
+    /// The responses of all.
+    pub(crate) fn completed(&self) -> &SparseHistogram {
+        &self.merged().completed
+    }
+
+    fn merge(&self) -> Merged {
+        let latencies = || self.cells.iter().map(|cell| &cell.trial.latency);
+        let all = Censored {
+            completed: SparseHistogram::sum(latencies().map(|latency| &latency.response.hdr)),
+            waiting: SparseHistogram::sum(latencies().map(|latency| &latency.waiting)),
+            ..Censored::default()
+        };
+        let failed = self.cells.iter().map(|cell| cell.trial.requests.failed).sum();
+        let overloaded = any_overloaded(self.cells);
+        let has_interval = !overloaded && self.cells.len() > 1;
+        let starts: Vec<Start<'_>> =
+            self.cells.iter().filter(|_| has_interval).map(|cell| Start::of(cell.trial)).collect();
+        Merged {
+            order: OrderStatistics::of(&all).with_failed(failed),
+            shares: shares(&starts, factor(self.cells.len(), self.widened)),
+            completed: all.completed,
+            overloaded,
+        }
+    }
+
+    /// Of response; among requests without one, what it is longer than. Neither with fewer than 100 samples beyond it.
+    pub(crate) fn percentile(&self, quantile: Quantile) -> (Option<Estimate>, Option<u64>) {
+        let Merged { order, shares, overloaded, .. } = self.merged();
+        if !quantile.has_beyond(order.len(), BEYOND_MIN) {
+            return (None, None);
+        }
+        let point = match order.quantile(quantile) {
+            None => return (None, None),
+            Some(Sample::LongerThan(than)) => return (None, Some(than)),
+            Some(Sample::Exact(point)) => real(point),
+        };
+        let n = self.cells.len() as u64;
+        if *overloaded {
+            let why = "overloaded: the response grows with the window's length";
+            return (Some(Estimate::bare(point, n, why)), None);
+        }
+        if n < 2 {
+            return (Some(Estimate::bare(point, n, "one trial has no interval")), None);
+        }
+        let (low, high) = interval(shares, 1.0 - quantile.fraction());
+        (Some(Estimate::from_low(point, real(low), high.map(real), n, UNANSWERED)), None)
+    }
+}
+
+struct Start<'a> {
+    completed: &'a SparseHistogram,
+    /// Those without a response, by what they had waited.
+    waiting: &'a SparseHistogram,
     /// Failed ones, beyond every limit.
     failed: u64,
 }
 
-impl Start {
-    fn of(trial: &Trial) -> Start {
-        let mut timed = trial.latency.response.hdr.clone();
-        timed.add(&trial.latency.waiting);
-        Start { timed, failed: trial.requests.failed }
+impl Start<'_> {
+    fn of(trial: &Trial) -> Start<'_> {
+        let latency = &trial.latency;
+        Start { completed: &latency.response.hdr, waiting: &latency.waiting, failed: trial.requests.failed }
     }
 }
 
-/// The times about the percentile whose share beyond may be `allowed`; no end where that holds of all above it.
-fn interval(starts: &[Start], allowed: f64, t: f64) -> (u64, Option<u64>) {
-    let merged = SparseHistogram::sum(starts.iter().map(|start| &start.timed));
-    let sizes: Vec<u64> = starts.iter().map(|start| start.timed.len() + start.failed).collect();
-    let all = real(sizes.iter().sum());
-    let mut clusters: Vec<(u64, u64)> = sizes.into_iter().map(|size| (size, size)).collect();
-    let mut buckets: Vec<_> = starts.iter().map(|start| start.timed.buckets().peekable()).collect();
-    let mut low = None;
-    for (bucket, _) in merged.buckets() {
+/// The share of requests beyond each time that one of them took, in order of time.
+fn shares(starts: &[Start<'_>], t: f64) -> Vec<(u64, Interval)> {
+    let size = |start: &Start<'_>| start.completed.len() + start.waiting.len() + start.failed;
+    let mut clusters: Vec<(u64, u64)> = starts.iter().map(|start| (size(start), size(start))).collect();
+    let all = real(clusters.iter().map(|(size, _)| size).sum());
+    let mut buckets: Vec<_> = starts
+        .iter()
+        .map(|start| merged(start.completed.buckets(), start.waiting.buckets()).peekable())
+        .collect();
+    let mut shares = Vec::new();
+    while let Some(next) = buckets.iter_mut().filter_map(|own| own.peek().map(|(at, _)| *at)).min() {
         for ((_, beyond), own) in clusters.iter_mut().zip(&mut buckets) {
-            *beyond -= own.next_if(|(at, _)| *at == bucket).map_or(0, |(_, count)| count);
+            *beyond -= own.next_if(|(at, _)| *at == next).map_or(0, |(_, count)| count);
         }
-        let Some(share) = share::share(&clusters, t, all) else { continue };
-        let time = highest_ns(bucket);
-        low = low.or((share.low <= allowed).then_some(time));
-        if share.high <= allowed {
-            return (low.unwrap_or(time), Some(time));
-        }
+        shares.extend(share::share(&clusters, t, all).map(|share| (highest_ns(next), share)));
     }
-    (low.unwrap_or_else(|| merged.max()), None)
+    shares
+}
+
+/// The times about the percentile whose share beyond may be `allowed`; no end where that holds of all above it.
+fn interval(shares: &[(u64, Interval)], allowed: f64) -> (u64, Option<u64>) {
+    let first = |end: fn(&Interval) -> f64| {
+        shares.iter().find(|(_, share)| end(share) <= allowed).map(|(time, _)| *time)
+    };
+    let longest = shares.last().map_or(0, |(time, _)| *time);
+    (first(|share| share.low).unwrap_or(longest), first(|share| share.high))
 }
 
 /// What so much of a window cannot know: stalls that it did not see, up to 3/d a second (the rule of three).
@@ -157,22 +203,29 @@ mod tests {
     use crate::testing::noise;
     use crate::testing::run::Log;
     use proptest::prelude::*;
+    use std::sync::LazyLock;
 
-    fn start(values: &[u64], failed: u64) -> Start {
-        Start { timed: SparseHistogram::of_values(values.iter().copied()), failed }
+    static NONE: LazyLock<SparseHistogram> = LazyLock::new(SparseHistogram::default);
+
+    fn timed(values: &[u64]) -> SparseHistogram {
+        SparseHistogram::of_values(values.iter().copied())
+    }
+
+    fn start(completed: &SparseHistogram, failed: u64) -> Start<'_> {
+        Start { completed, waiting: &NONE, failed }
     }
 
     /// The definition, slowly: each bucket's top as a limit.
-    fn slow(starts: &[Start], allowed: f64, t: f64) -> (u64, Option<u64>) {
+    fn slow(starts: &[Start<'_>], allowed: f64, t: f64) -> (u64, Option<u64>) {
         let mut tops: Vec<u64> =
-            starts.iter().flat_map(|s| s.timed.buckets()).map(|(b, _)| highest_ns(b)).collect();
+            starts.iter().flat_map(|s| s.completed.buckets()).map(|(b, _)| highest_ns(b)).collect();
         tops.sort_unstable();
         tops.dedup();
-        let all: u64 = starts.iter().map(|s| s.timed.len() + s.failed).sum();
+        let all: u64 = starts.iter().map(|s| s.completed.len() + s.failed).sum();
         let share = |limit: u64| {
-            let of = |s: &Start| {
-                let over = s.timed.buckets().filter(|(b, _)| highest_ns(*b) > limit).map(|(_, n)| n);
-                (s.timed.len() + s.failed, over.sum::<u64>() + s.failed)
+            let of = |s: &Start<'_>| {
+                let over = s.completed.buckets().filter(|(b, _)| highest_ns(*b) > limit).map(|(_, n)| n);
+                (s.completed.len() + s.failed, over.sum::<u64>() + s.failed)
             };
             share::share(&starts.iter().map(of).collect::<Vec<_>>(), t, all as f64).unwrap()
         };
@@ -187,8 +240,9 @@ mod tests {
             starts in prop::collection::vec((prop::collection::vec(1_000u64..9_000, 20..80), 0u64..3), 2..6),
             allowed in 0.02f64..0.6,
         ) {
-            let starts: Vec<Start> = starts.iter().map(|(values, failed)| start(values, *failed)).collect();
-            let found = interval(&starts, allowed, share::factor(starts.len()));
+            let timed: Vec<_> = starts.iter().map(|(values, failed)| (timed(values), *failed)).collect();
+            let starts: Vec<Start<'_>> = timed.iter().map(|(values, failed)| start(values, *failed)).collect();
+            let found = interval(&shares(&starts, share::factor(starts.len())), allowed);
             prop_assert_eq!(found, slow(&starts, allowed, share::factor(starts.len())));
         }
     }
@@ -196,15 +250,16 @@ mod tests {
     #[test]
     fn equal_starts_know_the_median_and_failures_leave_a_tail_open() {
         let values: Vec<u64> = (0..1_000).map(|i| 1_000_000 + i * 1_000).collect();
+        let values = timed(&values);
         let starts = |failed| (0..6).map(|_| start(&values, failed)).collect::<Vec<_>>();
-        let (low, high) = interval(&starts(0), 0.5, share::factor(6));
+        let (low, high) = interval(&shares(&starts(0), share::factor(6)), 0.5);
         let high = high.unwrap();
         assert!(
             (1_450_000..1_500_000).contains(&low) && (1_500_000..1_550_000).contains(&high),
             "{low} {high}"
         );
         // 0.9 % failed: a share beyond of 1 % may be theirs alone.
-        let (low, high) = interval(&starts(9), 0.01, share::factor(6));
+        let (low, high) = interval(&shares(&starts(9), share::factor(6)), 0.01);
         assert!(low > 1_980_000 && high.is_none(), "{low} {high:?}");
         let open = Estimate::from_low(1.99e6, real(low), high.map(real), 6, UNANSWERED);
         assert!(open.ci_low.is_some() && open.no_interval.is_some(), "and it says why: {open:?}");
@@ -220,20 +275,20 @@ mod tests {
         }
         let cells: Vec<Cell<'_>> = log.0.results.iter().filter_map(Cell::measured).collect();
         // Of 3,000 the 2,700th: of those up to 1 ms there are 2,100, and 600 more of the slow start end at 7 ms.
-        let (p90, censored) = percentile(&cells, Quantile::new(0.9).unwrap(), false);
+        let (p90, censored) = Starts::new(&cells, false).percentile(Quantile::new(0.9).unwrap());
         let p90 = p90.unwrap();
         assert!((p90.point - 7e6).abs() < 0.002 * 7e6 && censored.is_none(), "{p90:?}");
         let (low, high) = (p90.ci_low.unwrap(), p90.ci_high.unwrap());
         assert!(low < 1e6 && high > 9e6, "three starts know little of it: {p90:?}");
         assert_eq!(
-            percentile(&cells, Quantile::new(0.99).unwrap(), false),
+            Starts::new(&cells, false).percentile(Quantile::new(0.99).unwrap()),
             (None, None),
             "30 beyond are too few"
         );
-        let one = percentile(&cells[..1], Quantile::new(0.9).unwrap(), false).0.unwrap();
+        let one = Starts::new(&cells[..1], false).percentile(Quantile::new(0.9).unwrap()).0.unwrap();
         assert_eq!(one.no_interval.as_deref(), Some("one trial has no interval"));
-        let wide = percentile(&cells[..2], Quantile::new(0.5).unwrap(), true).0.unwrap();
-        let narrow = percentile(&cells[..2], Quantile::new(0.5).unwrap(), false).0.unwrap();
+        let wide = Starts::new(&cells[..2], true).percentile(Quantile::new(0.5).unwrap()).0.unwrap();
+        let narrow = Starts::new(&cells[..2], false).percentile(Quantile::new(0.5).unwrap()).0.unwrap();
         assert!(wide.ci_high.unwrap() > narrow.ci_high.unwrap(), "widened by 1 + 2/n");
     }
 
@@ -242,7 +297,7 @@ mod tests {
         let mut log = Log::new(&["a"], 2).with(&[&[1_000], &[1_000]]);
         log.trial(0).requests.failed = 3_000;
         let cells: Vec<Cell<'_>> = log.0.results.iter().filter_map(Cell::measured).collect();
-        let (p90, longer_than) = percentile(&cells, Quantile::new(0.9).unwrap(), false);
+        let (p90, longer_than) = Starts::new(&cells, false).percentile(Quantile::new(0.9).unwrap());
         assert!(p90.is_none() && longer_than.is_some_and(|than| than > 1_000_000), "{longer_than:?}");
     }
 

@@ -47,7 +47,8 @@ impl OrderStatistics {
         waiting: &SparseHistogram,
         failed: &SparseHistogram,
     ) -> OrderStatistics {
-        let (mut steps, mut rank, mut longest) = (Vec::new(), 0, 0);
+        let most = [completed, waiting, failed].map(SparseHistogram::buckets_max).iter().sum();
+        let (mut steps, mut rank, mut longest) = (Vec::with_capacity(most), 0, 0);
         let mut next = |count: u64, sample: Sample| {
             rank += count;
             steps.push((rank, sample));

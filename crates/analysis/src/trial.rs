@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use prony_model::histogram::SparseHistogram;
 use prony_model::host::Host;
-use prony_model::measurement::{Measurement, Parts, ReceiveClock, Second};
+use prony_model::measurement::{Censored, Measurement, Parts, ReceiveClock, Second};
 use prony_model::observed::Observed;
 use prony_model::plan::ArrivalKind;
 use prony_model::recorded_plan::RecordedPlan;
@@ -134,21 +134,23 @@ fn latencies(
     let whole =
         |h: &SparseHistogram, clock| summarise(h, &OrderStatistics::of_completed(h), clock, window_ns, None);
     let known = window.percentiles(response);
-    let service = &parts.service;
-    let mut responses = summarise(&parts.response.completed, response, arrival, window_ns, known.as_ref());
+    let of = |part: &Censored, ranked: &OrderStatistics| {
+        summarise(&part.completed, ranked, arrival, window_ns, known.as_ref())
+    };
+    let mut responses = of(&parts.response, response);
+    // In a closed loop they are the same.
+    let service = if parts.service == parts.response {
+        responses.clone()
+    } else {
+        of(&parts.service, &OrderStatistics::of(&parts.service))
+    };
     // Under stages the level moves by plan, and parts tell nothing of chance.
     if plan.arrivals != ArrivalKind::Stages {
         window.add_mean(&mut responses);
     }
     Latencies {
         response: responses,
-        service: summarise(
-            &service.completed,
-            &OrderStatistics::of(service),
-            arrival,
-            window_ns,
-            known.as_ref(),
-        ),
+        service,
         first_byte: whole(&parts.first_byte, first_arrival),
         connect_wait: whole(&parts.connect_wait, Clock::User),
         send_lag: whole(&parts.send_lag, Clock::User),

@@ -1,7 +1,7 @@
 //! Why figures can or cannot be trusted: rule and thresholds of each code of [`Code`], whose table has what it affects.
 
 use prony_model::code::Code;
-use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock, Tolerance};
+use prony_model::measurement::{Censored, ErrorKind, ErrorTally, Measurement, ReceiveClock, Tolerance};
 use prony_model::plan::ArrivalKind;
 use prony_model::trial::{Effect, Outcome, Reason, Validity, Verdict};
 use prony_stats::order::Quantile;
@@ -341,7 +341,8 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
     if none_completed || f.response.p99_ns.is_some() || f.response.censored_at_ns.contains_key("p99_ns") {
         return None;
     }
-    let n = OrderStatistics::of(&f.parts.response).len();
+    let Censored { completed, waiting, failed } = &f.parts.response;
+    let n = completed.len() + waiting.len() + failed.len();
     let beyond = Quantile::new(0.99).map_or(0.0, |p99| p99.beyond(n)).floor();
     let needs = match (f.plan.duration_ns, f.response.needs_duration_ns.get("p99_ns")) {
         _ if f.plan.arrivals == ArrivalKind::Stages => ": make the stages longer".to_owned(),

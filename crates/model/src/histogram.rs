@@ -3,13 +3,13 @@
 //! has 1024 buckets, as HdrHistogram counts, so that its formats (`hdr`) lose nothing. A quantile is the value at the
 //! nearest rank, quoted as the highest of its bucket; means take the middle of each bucket.
 
-use std::io::{Read, Write};
+use std::cell::RefCell;
+use std::io::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+use flate2::{Compression, Decompress, FlushDecompress, Status};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::unpacking;
@@ -25,6 +25,8 @@ pub const COUNT_MAX: u64 = 1 << 44;
 /// The most bytes that a histogram's text may take, and its packed buckets; a hostile run log must not make us allocate
 /// more. Ours take a tenth.
 const TEXT_MAX_BYTES: usize = 2 << 20;
+/// Up to so many are merged list by list: clearing and searching all buckets takes longer.
+const MERGED_MAX: usize = 4;
 
 #[inline]
 pub fn bucket_of(value_ns: u64) -> u64 {
@@ -49,14 +51,18 @@ pub fn lowest_ns(bucket: u64) -> u64 {
     value_of_numbered(bucket, BUCKET_BITS)
 }
 
+/// How many values a bucket has.
+fn width_ns(bucket: u64) -> u64 {
+    1 << (bucket >> BUCKET_BITS).saturating_sub(1)
+}
+
 /// The highest value of a bucket: what a quantile is quoted as.
 pub fn highest_ns(bucket: u64) -> u64 {
-    lowest_ns(bucket + 1) - 1
+    lowest_ns(bucket) + width_ns(bucket) - 1
 }
 
 pub fn middle_ns(bucket: u64) -> u64 {
-    let low = lowest_ns(bucket);
-    low + (lowest_ns(bucket + 1) - low) / 2
+    lowest_ns(bucket) + width_ns(bucket) / 2
 }
 
 /// The nearest rank, from 1, of a quantile from 0 to 1: the least k with k/n ≥ q. In floats 0.07 × 100 is more than 7.
@@ -214,25 +220,30 @@ fn number(bytes: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
 
 /// Two ascending lists of buckets as one.
 pub fn merged(
-    left: impl Iterator<Item = (u64, u64)>,
-    right: impl Iterator<Item = (u64, u64)>,
+    mut left: impl Iterator<Item = (u64, u64)>,
+    mut right: impl Iterator<Item = (u64, u64)>,
 ) -> impl Iterator<Item = (u64, u64)> {
-    let (mut left, mut right) = (left.peekable(), right.peekable());
-    std::iter::from_fn(move || match (left.peek().copied(), right.peek().copied()) {
-        (Some((a, count)), Some((b, more))) if a == b => {
-            left.next();
-            right.next();
-            Some((a, count + more))
+    let (mut a, mut b) = (left.next(), right.next());
+    std::iter::from_fn(move || match (a, b) {
+        (Some((own, count)), Some((other, more))) if own == other => {
+            (a, b) = (left.next(), right.next());
+            Some((own, count + more))
         }
-        (Some((a, _)), Some((b, _))) if a < b => left.next(),
-        (_, Some(_)) => right.next(),
-        (_, None) => left.next(),
+        (Some((own, _)), Some((other, _))) if other < own => std::mem::replace(&mut b, right.next()),
+        (Some(_), _) => std::mem::replace(&mut a, left.next()),
+        (None, Some(_)) => std::mem::replace(&mut b, right.next()),
+        (None, None) => None,
     })
 }
 
 impl SparseHistogram {
     pub fn from_buckets(buckets: impl Iterator<Item = (u64, u64)>) -> SparseHistogram {
-        let (mut packed, mut len) = (Vec::new(), 0);
+        SparseHistogram::packing(buckets, 0)
+    }
+
+    /// Of buckets that take about so many bytes.
+    fn packing(buckets: impl Iterator<Item = (u64, u64)>, bytes: usize) -> SparseHistogram {
+        let (mut packed, mut len) = (Vec::with_capacity(bytes), 0);
         pack(buckets.inspect(|(_, count)| len += count), &mut packed);
         // A load holds them by the thousand.
         packed.shrink_to_fit();
@@ -257,12 +268,19 @@ impl SparseHistogram {
         if self.is_empty() {
             self.clone_from(other);
         } else if !other.is_empty() {
-            *self = SparseHistogram::from_buckets(merged(self.buckets(), other.buckets()));
+            let bytes = self.packed.len() + other.packed.len();
+            *self = SparseHistogram::packing(merged(self.buckets(), other.buckets()), bytes);
         }
     }
 
     /// Of many together: one by one they would be packed anew with each.
     pub fn sum<'a>(of: impl IntoIterator<Item = &'a SparseHistogram>) -> SparseHistogram {
+        let of: Vec<&SparseHistogram> = of.into_iter().filter(|one| !one.is_empty()).collect();
+        let mut sum = SparseHistogram::default();
+        if of.len() <= MERGED_MAX {
+            of.into_iter().for_each(|one| sum.add(one));
+            return sum;
+        }
         let mut sum = Histogram::default();
         of.into_iter().for_each(|one| sum.add_sparse(one));
         sum.to_sparse()
@@ -271,7 +289,8 @@ impl SparseHistogram {
     /// With so many zeros more.
     #[must_use]
     pub(crate) fn with_zeros(&self, count: u64) -> SparseHistogram {
-        SparseHistogram::from_buckets(merged([(0, count)].into_iter().filter(|_| count > 0), self.buckets()))
+        let zeros = [(0, count)].into_iter().filter(|_| count > 0);
+        SparseHistogram::packing(merged(zeros, self.buckets()), self.packed.len() + 11)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -281,6 +300,11 @@ impl SparseHistogram {
     /// The buckets with something in them and their counts, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         unpack(&self.packed)
+    }
+
+    /// No fewer than [`SparseHistogram::buckets`] has: each takes two bytes or more.
+    pub fn buckets_max(&self) -> usize {
+        self.packed.len() / 2
     }
 
     pub fn len(&self) -> u64 {
@@ -312,11 +336,10 @@ impl SparseHistogram {
         if self.is_empty() {
             return (0.0, 0.0);
         }
-        let each: Vec<(f64, f64)> =
-            self.buckets().map(|(bucket, count)| (middle_ns(bucket) as f64, count as f64)).collect();
+        let each = || self.buckets().map(|(bucket, count)| (middle_ns(bucket) as f64, count as f64));
         let len = self.len as f64;
-        let mean = each.iter().map(|(value, count)| value * count).sum::<f64>() / len;
-        let variance = each.iter().map(|(value, count)| (value - mean).powi(2) * count).sum::<f64>() / len;
+        let mean = each().map(|(value, count)| value * count).sum::<f64>() / len;
+        let variance = each().map(|(value, count)| (value - mean).powi(2) * count).sum::<f64>() / len;
         (mean, variance.sqrt())
     }
 
@@ -337,15 +360,30 @@ impl SparseHistogram {
             return Err("a histogram is longer than any of Prony's");
         }
         let bytes = STANDARD_NO_PAD.decode(text).map_err(|_| "a histogram is not Base64 without padding")?;
-        let mut packed = Vec::new();
-        let most = TEXT_MAX_BYTES as u64 + 1;
-        let read = DeflateDecoder::new(bytes.as_slice()).take(most).read_to_end(&mut packed);
-        read.map_err(|_| "a histogram is damaged: it does not decompress")?;
-        packed.shrink_to_fit();
+        let packed = inflated(&bytes).ok_or("a histogram is damaged: it does not decompress")?;
         let len = sound_len(&packed).filter(|_| packed.len() <= TEXT_MAX_BYTES);
         let len = len.ok_or("a histogram is damaged: its buckets are not those of a histogram")?;
         Ok(SparseHistogram { packed, len })
     }
+}
+
+/// Raw DEFLATE unpacked; `None` where it is damaged, cut off, or far beyond [`TEXT_MAX_BYTES`]. A log has thousands: what
+/// unpacking takes, 40 KB and the longest text, is made once a thread.
+fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
+    thread_local!(static STATE: RefCell<(Decompress, Vec<u8>)> = RefCell::new((Decompress::new(false), Vec::new())));
+    STATE.with_borrow_mut(|(state, out)| {
+        state.reset(false);
+        out.clear();
+        out.reserve(4 * bytes.len() + 64);
+        loop {
+            let rest = bytes.get(usize::try_from(state.total_in()).ok()?..)?;
+            match state.decompress_vec(rest, out, FlushDecompress::None).ok()? {
+                Status::StreamEnd => return Some(out.to_vec()),
+                _ if out.len() == out.capacity() && out.len() <= TEXT_MAX_BYTES => out.reserve(out.len()),
+                _ => return None,
+            }
+        }
+    })
 }
 
 /// The sum of the counts of packed buckets, where they are what [`pack`] could have written: whole numbers, buckets within

@@ -22,11 +22,11 @@ pub fn share(clusters: &[(u64, u64)], t: f64, independent: f64) -> Option<Interv
         (n, size, hits) = (n + 1.0, size + s, hits + h);
     }
     let p = (size > 0.0).then(|| hits / size)?;
-    let few = 3.0 * (t / normal_two_sided(CONFIDENCE)).powi(2) / independent;
+    let few = || 3.0 * (t / normal_two_sided(CONFIDENCE)).powi(2) / independent;
     let (low, high) = if hits <= 0.0 {
-        (0.0, few)
+        (0.0, few())
     } else if hits >= size {
-        (1.0 - few, 1.0)
+        (1.0 - few(), 1.0)
     } else {
         let squares: f64 = clusters.iter().map(of).map(|(s, h)| (h - p * s).powi(2)).sum();
         let between = if n > 1.0 { n / (n - 1.0) * squares / (size * size) } else { 0.0 };

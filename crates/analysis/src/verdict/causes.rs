@@ -47,6 +47,8 @@ pub(super) fn reasons(f: &Facts<'_>) -> impl Iterator<Item = Reason> {
 /// it does 40 ms later (RFC 896, RFC 1122 4.2.3.2).
 fn delayed_ack(f: &Facts<'_>) -> Option<Reason> {
     let completed = f.m.requests.completed;
+    // Nobody waited so long: the usual case, told without a look at each time.
+    f.response.max_ns.filter(|longest| *longest >= DELAYED_ACK_NS.0)?;
     let (service, first) = (&f.parts.service.completed, &f.parts.first_byte);
     let within = |times: &SparseHistogram, (from, to): (u64, u64)| -> u64 {
         let inside = |bucket: u64| (from..to).contains(&middle_ns(bucket));

@@ -112,3 +112,26 @@ fn counts_whose_sum_no_load_can_have_are_refused() {
         assert!(why.contains("a histogram is damaged"), "{why}");
     }
 }
+
+#[test]
+fn a_sum_of_few_and_of_many_is_the_same() {
+    let of = |at: u64| SparseHistogram::of_values([at, 5_000, 90_000 * at]);
+    let each: Vec<SparseHistogram> = (0..2 * MERGED_MAX as u64).map(of).collect();
+    let (few, many) = each.split_at(MERGED_MAX);
+    let mut both = SparseHistogram::sum(few);
+    both.add(&SparseHistogram::sum(many));
+    assert_eq!(both, SparseHistogram::sum(&each));
+    assert_eq!(SparseHistogram::sum([]), SparseHistogram::default());
+}
+
+#[test]
+fn texts_of_any_length_read_back_and_cut_ones_are_refused() {
+    for buckets in 0..1_500 {
+        let histogram = SparseHistogram::from_buckets((0..buckets).map(|bucket| (bucket, 1)));
+        assert_eq!(SparseHistogram::from_text(&histogram.to_text()).as_ref(), Ok(&histogram), "{buckets}");
+    }
+    let whole = STANDARD_NO_PAD.decode(SparseHistogram::of_values(0..900).to_text()).unwrap();
+    for length in 0..whole.len() {
+        assert!(SparseHistogram::from_text(&STANDARD_NO_PAD.encode(&whole[..length])).is_err(), "{length}");
+    }
+}

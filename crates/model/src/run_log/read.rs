@@ -30,6 +30,8 @@ const NO_FILE: &str = "there is no such file; `prony bench` and `prony load -o F
 /// Lines that are read before they are parsed, and their bytes: work for every CPU in bounded memory.
 const BATCH_LINES: usize = 64;
 const BATCH_BYTES: usize = 16 << 20;
+/// Of less text threads of their own take longer to start than they save.
+const ALONE_BYTES: usize = 1 << 20;
 
 impl RunLog {
     /// Reads a run log; `judge` says what each result means, or in a sentence what is wrong with it.
@@ -71,7 +73,8 @@ impl RunLog {
                 log.check_size().map_err(no_log)?;
                 return Ok(log);
             }
-            let entries = in_parallel(&batch, |line| Entry::of(&line.text, &log.header.host, judge));
+            let small = batch.iter().map(|line| line.text.len()).sum::<usize>() < ALONE_BYTES;
+            let entries = in_parallel(&batch, small, |line| Entry::of(&line.text, &log.header.host, judge));
             for (line, (entry, took)) in batch.iter().zip(entries) {
                 unpacked += took;
                 if unpacked > LOG_UNPACKED_MAX + UNPACKED_PER_BYTE * lines.bytes {
@@ -271,8 +274,11 @@ impl Entry {
     }
 }
 
-/// What `of` makes of each, in their order, by as many threads as there are CPUs.
-fn in_parallel<T: Sync, U: Send>(all: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
+/// What `of` makes of each, in their order, by as many threads as there are CPUs, or by this one alone.
+fn in_parallel<T: Sync, U: Send>(all: &[T], alone: bool, of: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    if alone {
+        return all.iter().map(of).collect();
+    }
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let of = &of;
     std::thread::scope(|scope| {

@@ -139,6 +139,11 @@ pub(crate) struct BenchArguments {
     /// Print no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Write JMeter's log of each trial, a line per request, into this folder, as NUMBER-CANDIDATE-PLAN.jtl
+    ///
+    /// Of searches it has none. Requests beyond 5 million of a closed loop are left out; each takes 40 bytes of memory
+    #[arg(long, value_name = "jtl=FOLDER", conflicts_with_all = ["duet", "dry_run"])]
+    pub(crate) export: Vec<String>,
     /// Show the run on a web page while it runs, and its report afterwards. If other machines can reach the address
     /// (--web=0.0.0.0:8080), they need the token in the printed URL
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]

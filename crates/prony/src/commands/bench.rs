@@ -23,6 +23,7 @@ use prony_report::format::count;
 use prony_report::page;
 use prony_report::terminal;
 
+use super::export::TrialLogs;
 use super::fleet;
 use super::report::html_path;
 use super::reproduce;
@@ -43,6 +44,11 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let agents = fleet::agents(&arguments.fleet)?;
     let mut setup = setup::setup(arguments, agents.as_ref(), printer)?;
     let slos = thresholds::parse(&arguments.slo)?;
+    if agents.is_some() && !arguments.export.is_empty() {
+        return Err(Failure::usage(
+            "Single requests (--export jtl) stay on the machine that sent them: leave it or --fleet out.",
+        ));
+    }
     let otlp = arguments.otlp.as_deref().map(Endpoint::parse).transpose()?;
     if arguments.dry_run {
         printer.out(&forecast::forecast(&setup, arguments)?);
@@ -51,6 +57,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     for skipped in &setup.skipped {
         printer.note(&format!("skipped  {}: {}", skipped.candidate, skipped.reason_and_fix()));
     }
+    let logs = TrialLogs::parse(&arguments.export)?;
     let profile = profile::Wanted::of(arguments, &setup)?;
     let interrupt = interrupt::of_a_run()?;
     let _lock = lock(&setup, arguments, &interrupt, printer)?;
@@ -71,12 +78,26 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let mut live =
         Live::start(mode, BenchState::new(&setup, header, mode == ProgressMode::Screen), cpus, printer);
     let mut on_event = |event: &BenchEvent<'_>| {
+        if let (Some(logs), BenchEvent::TrialBegins { planned, .. }) = (&logs, event) {
+            logs.begins(planned);
+        }
         live.update(|bench| bench.on_event(event));
         watch.on_event(event);
     };
-    let outcome = match &fleet {
-        None => prony_lab::bench::run(&setup, Loads::new(&prony_load::run), &interrupt, &mut on_event),
-        Some(fleet) => {
+    let outcome = match (&fleet, &logs) {
+        (None, None) => {
+            prony_lab::bench::run(&setup, Loads::new(&prony_load::run), &interrupt, &mut on_event)
+        }
+        (None, Some(logs)) => {
+            let trial: &Loader<'_> = &|plan, control, observe| logs.load(plan, control, observe);
+            prony_lab::bench::run(
+                &setup,
+                Loads { trial, ..Loads::new(&prony_load::run) },
+                &interrupt,
+                &mut on_event,
+            )
+        }
+        (Some(fleet), _) => {
             let trial: &Loader<'_> = &|plan, control, observe| fleet.load(plan, control, observe);
             let probe: &Loader<'_> = &|plan, control, observe| fleet::probe(fleet, plan, control, observe);
             prony_lab::bench::run(&setup, Loads { trial, probe }, &interrupt, &mut on_event)
@@ -106,6 +127,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
             thresholds::print_not_judged(&not_judged, false, printer);
             conclude(&setup, &outcome, &log, &watch, printer)?;
             thresholds::print(&held, printer);
+            logs.map_or(Ok(()), |logs| logs.conclude(printer))?;
             thresholds::conclude(&held, &not_judged, arguments.strict)
         }
         Err(why) => {

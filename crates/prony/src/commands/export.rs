@@ -3,13 +3,17 @@
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::ValueEnum;
-use prony_model::Trial;
+use prony_load::{Control, LoadError, Snapshot};
 use prony_model::plan::{Arrivals, SAMPLES_MAX};
-use prony_model::{Measurement, Plan};
+use prony_model::recorded_plan::RecordedPlan;
+use prony_model::run_log::PlannedTrial;
+use prony_model::{Measurement, Plan, Trial};
 use prony_report::export::{hgrm, hlog, jtl, monitor, openmetrics, seconds};
 use prony_report::format::thousands;
+use prony_report::runs::plain;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -19,6 +23,8 @@ use crate::result_file;
 const CLOSED_SAMPLES: u64 = 5_000_000;
 /// A list of requests is long: it is written in pieces of this size.
 const BUFFER_BYTES: usize = 1 << 20;
+/// Letters of a candidate's and of a plan's name in a file's.
+const NAME_MAX: usize = 80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
@@ -62,22 +68,7 @@ impl Exports {
 
     /// How many single requests the load must keep: none, or all that it can make, as far as known and within bounds.
     pub(crate) fn samples_max(&self, plan: &Plan) -> u64 {
-        if !self.0.iter().any(|(kind, _)| *kind == Kind::Jtl) {
-            return 0;
-        }
-        let by_count = plan.stop.requests.unwrap_or(u64::MAX);
-        let by_time = match (plan.arrivals.rate(), plan.stop.duration) {
-            (Some(rate), Some(duration)) => {
-                let end_ns = u64::try_from((plan.warmup + duration).as_nanos()).unwrap_or(u64::MAX);
-                let due = rate.due_before(end_ns);
-                // A Poisson count is within six of its standard deviations, as good as always.
-                let beyond = matches!(plan.arrivals, Arrivals::Poisson(_)).then(|| 6 * due.isqrt() + 6);
-                due + beyond.unwrap_or(0)
-            }
-            (None, Some(_)) if plan.stop.requests.is_none() => CLOSED_SAMPLES,
-            _ => u64::MAX,
-        };
-        by_count.min(by_time).clamp(1, SAMPLES_MAX)
+        if self.0.iter().any(|(kind, _)| *kind == Kind::Jtl) { samples_max(plan) } else { 0 }
     }
 
     /// Writes all of them. One that fails does not keep the others from being written.
@@ -94,6 +85,100 @@ impl Exports {
             }
         }
         failed.map_or(Ok(()), |message| Err(Failure::usage(message)))
+    }
+}
+
+/// All single requests that a plan can make, as far as known and within bounds.
+fn samples_max(plan: &Plan) -> u64 {
+    let by_count = plan.stop.requests.unwrap_or(u64::MAX);
+    let by_time = match (plan.arrivals.rate(), plan.stop.duration) {
+        (Some(rate), Some(duration)) => {
+            let end_ns = u64::try_from((plan.warmup + duration).as_nanos()).unwrap_or(u64::MAX);
+            let due = rate.due_before(end_ns);
+            // A Poisson count is within six of its standard deviations, as good as always.
+            let beyond = matches!(plan.arrivals, Arrivals::Poisson(_)).then(|| 6 * due.isqrt() + 6);
+            due + beyond.unwrap_or(0)
+        }
+        (None, Some(_)) if plan.stop.requests.is_none() => CLOSED_SAMPLES,
+        _ => u64::MAX,
+    };
+    by_count.min(by_time).clamp(1, SAMPLES_MAX)
+}
+
+/// JMeter's log of each trial of a bench, written when its load ends: a run log has no single requests.
+pub(crate) struct TrialLogs {
+    folder: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The file of the trial that runs.
+    name: String,
+    /// What is to be said in the end: of files that lack requests, and why others could not be written.
+    notes: Vec<String>,
+    failed: Option<String>,
+}
+
+impl TrialLogs {
+    /// `None` where none were asked for. Makes the folder.
+    pub(crate) fn parse(texts: &[String]) -> Result<Option<TrialLogs>, Failure> {
+        let folder = match texts {
+            [] => return Ok(None),
+            [text] => text.strip_prefix("jtl=").filter(|folder| !folder.is_empty()),
+            _ => None,
+        };
+        let folder = PathBuf::from(folder.ok_or_else(|| {
+            Failure::usage(
+                "--export of a bench is jtl=FOLDER, once: other formats are made of its run log, by `prony report --format`.",
+            )
+        })?);
+        fs::create_dir_all(&folder)
+            .map_err(|e| Failure::usage(format!("{} cannot be a folder of logs: {e}.", folder.display())))?;
+        Ok(Some(TrialLogs { folder, state: Mutex::default() }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Names the file of what is loaded next.
+    pub(crate) fn begins(&self, trial: &PlannedTrial) {
+        let [candidate, plan] =
+            [&trial.candidate, &trial.plan].map(|of| plain(of).chars().take(NAME_MAX).collect::<String>());
+        self.state().name = format!("{:05}-{candidate}-{plan}.jtl", u64::from(trial.index) + 1);
+    }
+
+    /// Applies the trial's load and keeps its requests, as many as there is room for.
+    pub(crate) fn load(
+        &self,
+        plan: &Plan,
+        control: &Control,
+        observe: &mut dyn FnMut(&Snapshot),
+    ) -> Result<Measurement, LoadError> {
+        let plan = Plan { samples_max: samples_max(plan), ..plan.clone() };
+        let mut m = prony_load::run(&plan, control, observe)?;
+        let mut state = self.state();
+        let path = self.folder.join(&state.name);
+        let written = result_file::write(&path, |file| {
+            let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
+            jtl::write(&RecordedPlan::of(&plan), &m, &mut out)?;
+            out.flush()
+        });
+        let shown = path.display().to_string();
+        match written {
+            Ok(()) if m.samples_dropped == 0 => {}
+            Ok(()) => state.notes.push(kept_the_first(&shown, m.samples.len() as u64, m.samples_dropped)),
+            Err(e) => state.failed = Some(format!("{shown} could not be written: {e}.")),
+        }
+        (m.samples, m.samples_dropped) = (Vec::new(), 0);
+        Ok(m)
+    }
+
+    pub(crate) fn conclude(self, printer: &Printer) -> Result<(), Failure> {
+        let State { notes, failed, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        notes.iter().for_each(|note| printer.note(note));
+        failed.map_or(Ok(()), |why| Err(Failure::usage(why)))
     }
 }
 
@@ -150,7 +235,7 @@ fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> io::Resu
         match kind {
             Kind::Hgrm => hgrm::write(&[trial], &mut out)?,
             Kind::Hlog => hlog::write(&[trial], &mut out)?,
-            Kind::Jtl => jtl::write(trial, m, &mut out)?,
+            Kind::Jtl => jtl::write(&trial.plan, m, &mut out)?,
             Kind::Csv => seconds::write(trial, &mut out)?,
             Kind::Openmetrics => openmetrics::write(trial, &mut out)?,
             Kind::Monitor => {

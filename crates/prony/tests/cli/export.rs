@@ -241,3 +241,23 @@ fn without_monitor(line: &str) -> String {
     }
     line.to_string()
 }
+
+#[test]
+fn a_bench_keeps_the_requests_of_each_trial() {
+    let (world, target) = (World::new(), TargetProcess::start(&[]));
+    let candidate = format!("one={}", target.url());
+    let bench = ["bench", "--candidate", &candidate, "-n", "30", "-c", "3", "--blocks", "2", "-o", "r.jsonl"];
+    let with = |export: &str| world.prony(&[&bench[..], &["--export", export]].concat());
+    let said = with("jtl=logs");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let results = world.lines("r.jsonl", "result");
+    assert_eq!(results.len(), 2);
+    for result in &results {
+        let (number, plan) = (result["index"].as_u64().unwrap() + 1, result["plan"].as_str().unwrap());
+        let jtl = world.read(&format!("logs/{number:05}-one-{plan}.jtl"));
+        assert_eq!(column(&jtl, "success"), vec!["true"; 30]);
+        assert_eq!(column(&jtl, "allThreads"), vec!["3"; 30]);
+    }
+    let said = with("csv=logs");
+    assert!(said.code == Some(2) && said.err.contains("jtl=FOLDER"), "{said:?}");
+}

@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use prony_model::Trial;
 use prony_model::measurement::{ErrorKind, Measurement, Sample};
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::target::path_of;
 
 use super::field;
@@ -17,16 +17,16 @@ const COLUMNS: &str = "timeStamp,elapsed,label,responseCode,responseMessage,thre
 /// What JMeter puts before the reason where there was no answer with a status; its readers look for it.
 const NO_STATUS: &str = "Non HTTP response code: ";
 
-/// Writes a line of names, and a line per single request of the trial's measurement, in the order in which they ended.
-pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a line of names, and a line per single request that was measured under the plan, in the order in which they ended.
+pub fn write(plan: &RecordedPlan, measured: &Measurement, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{COLUMNS}")?;
-    let whole = (format!("{} {}", trial.plan.method, path_of(&trial.target.url)), measured.request_bytes);
+    let whole = (format!("{} {}", plan.method, path_of(&plan.url)), measured.request_bytes);
     // A list's target is its server, whose URL ends in the path `/`.
-    let server = trial.target.url.trim_end_matches('/');
+    let server = plan.url.trim_end_matches('/');
     for sample in &measured.samples {
         let time_stamp = measured.started_at_ns.saturating_add(sample.intended_ns) / 1_000_000;
         // As JMeter has it: the users at the end of the request.
-        let threads = trial.plan.users_at(sample.end_ns());
+        let threads = plan.users_at(sample.end_ns());
         let elapsed = rounded(sample.response_ns, 1_000_000);
         let worker = u32::from(sample.worker) + 1;
         let listed = measured.listed.get(sample.request as usize);
@@ -35,7 +35,7 @@ pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> io::
             Some((_, path)) if path.starts_with('/') => Cow::Owned(format!("{server}{path}")),
             // One of several servers is named.
             Some((_, url)) => Cow::Borrowed(url),
-            None => Cow::Borrowed(trial.target.url.as_str()),
+            None => Cow::Borrowed(plan.url.as_str()),
         };
         let (label, url) = (field(label), field(&url));
         let sent_bytes = if was_sent(sample) { *length } else { 0 };
@@ -69,6 +69,7 @@ fn rounded(value: u64, unit: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_model::Trial;
     use prony_model::recorded_plan::RecordedStage;
     use prony_model::testing;
 
@@ -101,7 +102,8 @@ mod tests {
             ..Measurement::default()
         };
         let mut bytes = Vec::new();
-        write(trial, &measured, &mut bytes).unwrap();
+        let plan = RecordedPlan { url: trial.target.url.clone(), ..trial.plan.clone() };
+        write(&plan, &measured, &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
     }
 

@@ -1,5 +1,7 @@
 //! Plans that have candidates of their own.
 
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::catalogue::Catalogue;
 
@@ -47,4 +49,40 @@ fn another_setting_of_a_server_has_its_sources_workers() {
     let row = PublishedRow { candidate: "amphp".to_owned(), workers: Some(4), ..PublishedRow::default() };
     e.published = Some(Published { rows: vec![row], ..Published::default() });
     assert_eq!((e.workers_of(None, "amphp:as-made"), e.workers_of(None, "node-http")), (Some(4), None));
+}
+
+#[test]
+fn what_recipes_tune_is_undone_beside_them_and_judged() {
+    let mut undone = BTreeSet::new();
+    for name in
+        ["aerys-2017", "app-servers-2018", "fast-and-furious-2023", "php8-jit-2020", "reactphp-ramp-2019"]
+    {
+        let e = Experiment::find(name).unwrap();
+        let as_made = || e.plans.iter().filter(|plan| plan.name.starts_with("as-made"));
+        assert!(as_made().count() > 0, "{name} has no plan of its source's own");
+        let labels: BTreeSet<&str> =
+            as_made().flat_map(|plan| plan.candidates.iter().flatten()).map(String::as_str).collect();
+        let claims: Vec<&str> =
+            e.published.iter().flat_map(|p| &p.conclusions).map(|c| c.claim.as_str()).collect();
+        for label in labels.iter().filter(|label| label.contains("as-made")) {
+            let server = label.split(':').next().unwrap();
+            assert!(labels.contains(server), "{name}: {label} is to stand beside {server}");
+            let of = |claim: &&&str| {
+                claim.starts_with(&format!("throughput({server}:"))
+                    && claim.ends_with(&format!("throughput({server})"))
+            };
+            assert!(
+                claims.iter().find(of).is_some(),
+                "{name} does not say what the tuning of {server} is worth"
+            );
+            undone.insert(server.to_owned());
+        }
+    }
+    let servers = Catalogue::load(&[]).servers;
+    let offer: BTreeSet<String> = servers
+        .into_iter()
+        .filter(|(_, server)| server.recipe.axes.iter().any(|axis| axis.name == "as-made"))
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(undone, offer);
 }

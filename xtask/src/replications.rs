@@ -1,5 +1,6 @@
-//! The pages about published comparisons that were repeated: docs/replications/NAME.md, docs/gallery/. What is between
-//! a page's two marks is written here, from the run log; the rest by hand.
+//! The pages about published comparisons that were repeated: docs/replications/NAME.md with its plots, and docs/gallery/.
+//! What is between a page's two marks is written here, from the run log; the rest by hand. The gallery's site is all of the
+//! folder's run logs, by `prony publish`.
 
 mod page;
 mod tables;
@@ -24,7 +25,8 @@ pub(crate) struct Asked {
     folder: Option<PathBuf>,
 }
 
-/// Writes the pages of each experiment with a source, from `FOLDER/NAME.jsonl`; without a log they stay as they are.
+/// Writes the pages of each experiment with a source, from `FOLDER/NAME.jsonl`, and the gallery of all logs in FOLDER;
+/// without a log an experiment's page stays as it is.
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let runs = asked.folder.clone().unwrap_or_else(|| root.join(RUNS));
     let mut found = 0;
@@ -36,17 +38,44 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
         }
         let mut replication = Replication::read(root, &name, &log)?;
         replication.correct(&source(&name)?);
-        let path = root.join("docs/replications").join(format!("{name}.md"));
-        let text = replaced(&files::read(&path)?, &page::figures(&replication));
+        let pages = root.join("docs/replications");
+        let path = pages.join(format!("{name}.md"));
+        let plots = plots(root, &name, &log, &pages)?;
+        let text = replaced(&files::read(&path)?, &page::figures(&replication, &plots));
         files::write(&path, text.map_err(|e| format!("{}: {e}", path.display()))?)?;
-        let html = root.join("docs/gallery").join(format!("{name}.html"));
-        prony(root, &["report", "--format", "html", "-o", &html.display().to_string()], &log)?;
         let list = root.join("docs/gallery/README.md");
         files::write(&list, listed(&files::read(&list)?, &name, &page::line(&replication)))?;
-        println!("{name}: wrote {} and {}", path.display(), html.display());
+        println!("{name}: wrote {} and {} plots beside it", path.display(), plots.len());
         found += 1;
     }
-    if found == 0 { Err(format!("{} has no run log of such an experiment", runs.display())) } else { Ok(()) }
+    if found == 0 {
+        return Err(format!("{} has no run log of such an experiment", runs.display()));
+    }
+    let site = root.join("docs/gallery/site");
+    println!("{}", prony(root, &["publish", "-o", &site.display().to_string()], &runs)?);
+    Ok(())
+}
+
+/// Draws a run's plots as `NAME-1.svg`, … in the folder, in place of earlier ones: what a page shows of each, in their order.
+fn plots(root: &Path, name: &str, log: &Path, folder: &Path) -> Result<Vec<String>, String> {
+    let drawn = root.join("target/replications").join(name);
+    files::anew(&drawn)?;
+    let markdown = drawn.join(format!("{name}.md")).display().to_string();
+    prony(root, &["report", "--format", "markdown", "--plots", "-o", &markdown], log)?;
+    let is_plot = |path: &PathBuf| {
+        let number = files::name(path)
+            .strip_prefix(&format!("{name}-"))
+            .and_then(|n| n.strip_suffix(".svg")?.parse::<u32>().ok());
+        number.is_some()
+    };
+    for old in files::list(folder)?.iter().filter(|path| is_plot(path)) {
+        std::fs::remove_file(old).map_err(files::at(old))?;
+    }
+    for plot in files::list(&drawn)?.iter().filter(|path| is_plot(path)) {
+        files::copy(plot, &folder.join(files::name(plot)))?;
+    }
+    let text = files::read(Path::new(&markdown))?;
+    Ok(text.lines().filter(|line| line.starts_with("![")).map(str::to_owned).collect())
 }
 
 struct Replication {
@@ -104,11 +133,11 @@ fn replaced(text: &str, figures: &str) -> Result<String, String> {
     Ok(format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", figures.trim()))
 }
 
-/// The list with this line instead of the one that links to the same page, or at its end.
+/// The list with this line instead of the one of the same run, or at its end.
 fn listed(text: &str, name: &str, line: &str) -> String {
-    let link = format!("({name}.html)");
+    let first = format!("| [{name}](");
     let mut lines: Vec<&str> = text.lines().collect();
-    match lines.iter().position(|old| old.contains(&link)) {
+    match lines.iter().position(|old| old.starts_with(&first)) {
         Some(at) => lines[at] = line,
         None => lines.push(line),
     }

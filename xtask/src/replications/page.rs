@@ -7,13 +7,15 @@ use super::Replication;
 use super::tables::{none, not_measured, tables};
 use crate::page::or_none;
 
-pub(super) fn figures(run: &Replication) -> String {
+/// `plots`: a line of Markdown for each.
+pub(super) fn figures(run: &Replication, plots: &[String]) -> String {
     let published = &run.analysis["published"];
     let (conclusions, versions) = (conclusions(published), versions(&run.header));
     let parts = [
         about(run),
         conclusions,
         tables(run),
+        drawn(plots),
         by_its_statistic(published),
         not_measured(run),
         versions,
@@ -26,7 +28,7 @@ pub(super) fn line(run: &Replication) -> String {
     let analysis = &run.analysis;
     let name = &run.name;
     format!(
-        "| [{name}]({name}.html) | [{}](../replications/{name}.md) | {} | {} | {} |",
+        "| [{name}](site/runs/{name}.html) | [{}](../replications/{name}.md) | {} | {} | {} |",
         cell(&analysis["published"]["source"]),
         date(analysis),
         trials(analysis),
@@ -38,7 +40,7 @@ fn about(run: &Replication) -> String {
     let (analysis, host) = (&run.analysis, &run.analysis["host"]);
     format!(
         "## The run\n\nRun of {}, with Prony {}, judged by {}: {}, {}, {}, {} CPUs; the server on CPU {}, the client on CPU {}. \
-         {}. [The whole report](../gallery/{}.html): save it and open it in a browser.\n\n```sh\n{}\n```\n\n",
+         {}. [The whole report](../gallery/site/runs/{}.html).\n\n```sh\n{}\n```\n\n",
         date(analysis),
         words(&run.header["tool"]["version"]),
         run.judged_by,
@@ -52,6 +54,10 @@ fn about(run: &Replication) -> String {
         run.name,
         words(&analysis["reproduce"]),
     )
+}
+
+fn drawn(plots: &[String]) -> String {
+    if plots.is_empty() { String::new() } else { format!("\n## Plots\n\n{}\n", plots.join("\n\n")) }
 }
 
 fn conclusions(published: &Value) -> String {

@@ -64,7 +64,7 @@ fn run() -> Replication {
 
 #[test]
 fn a_page_has_each_row_of_the_source_measured_or_with_a_reason() {
-    let page = figures(&run());
+    let page = figures(&run(), &["![a](some-2020-1.svg)".to_owned()]);
     for line in [
         "| b is faster | `throughput(b) > throughput(a)` | 2.5 × ? | 12.3 (11.1 to 13.5) × | **HOLDS** |",
         "**What the source concluded**",
@@ -91,8 +91,9 @@ fn a_page_has_each_row_of_the_source_measured_or_with_a_reason() {
         "- b: best of five",
         "- One run.",
         "Run of 2026-01-02, with Prony 0.1.0, judged by abc1234: A CPU, An OS, 6.0, 2 CPUs; the server on CPU 1, the \
-         client on CPU 0. 6 trials planned, 1 suspect. [The whole report](../gallery/some-2020.html): save it and open \
-         it in a browser.",
+         client on CPU 0. 6 trials planned, 1 suspect. [The whole report](../gallery/site/runs/some-2020.html).",
+        "## Plots",
+        "![a](some-2020-1.svg)",
         "prony bench some-2020",
     ] {
         assert!(page.lines().any(|one| one == line), "{line}\n{page}");
@@ -105,7 +106,7 @@ fn a_page_has_each_row_of_the_source_measured_or_with_a_reason() {
 fn a_run_s_line_says_what_it_is_and_found() {
     assert_eq!(
         line(&run()),
-        "| [some-2020](some-2020.html) | [Some, 2020](../replications/some-2020.md) | 2026-01-02 | \
+        "| [some-2020](site/runs/some-2020.html) | [Some, 2020](../replications/some-2020.md) | 2026-01-02 | \
          6 trials planned, 1 suspect | b is faster |"
     );
 }

@@ -59,30 +59,30 @@ proptest! {
 #[test]
 fn instants_of_a_plan_that_no_log_has_are_refused() {
     let refused = |change: &dyn Fn(&mut Plan)| {
-        let mut plan = plan(&[0, 5, 9], true);
+        let mut plan = plan(&[0, 5_000, 9_000], true);
         change(&mut plan);
         Plan::from_wire(&plan.to_wire().unwrap()).is_err()
     };
     let replay = |due: &[u64], looped, log| Arrivals::Replay(Replay::new(due.to_vec(), looped, log));
     assert!(!refused(&|_| {}));
-    assert!(refused(&|plan| plan.arrivals = replay(&[0, 5], true, log())), "another number of lines");
-    assert!(refused(&|plan| plan.arrivals = replay(&[1, 5, 9], true, log())), "it does not begin");
+    assert!(refused(&|plan| plan.arrivals = replay(&[0, 5_000], true, log())), "another number of lines");
+    assert!(refused(&|plan| plan.arrivals = replay(&[1, 5_000, 9_000], true, log())), "it does not begin");
     assert!(refused(&|plan| plan.work = Work::Request("GET".to_owned())));
     let still = RecordedReplay::default();
-    assert!(refused(&|plan| plan.arrivals = replay(&[0, 5, 9], true, still.clone())), "no speed");
+    assert!(refused(&|plan| plan.arrivals = replay(&[0, 5_000, 9_000], true, still.clone())), "no speed");
     assert!(refused(&|plan| plan.arrivals = replay(&[0, 0, 1], true, log())), "a billion a second");
     assert!(refused(&|plan| {
-        plan.arrivals = replay(&[0, 5, 9], false, log());
+        plan.arrivals = replay(&[0, 5_000, 9_000], false, log());
         plan.stop.requests = Some(4);
     }));
     let day_ns = 24 * 3600 * 1_000_000_000;
-    assert!(refused(&|plan| plan.arrivals = replay(&[0, 5, day_ns + 1], false, log())));
+    assert!(refused(&|plan| plan.arrivals = replay(&[0, 5_000, day_ns + 1], false, log())));
     assert!(!refused(&|plan| {
-        plan.arrivals = replay(&[0, 5, day_ns + 1], false, log());
+        plan.arrivals = replay(&[0, 5_000, day_ns + 1], false, log());
         plan.stop.duration = Some(Duration::from_secs(60));
     }));
-    let text = String::from_utf8(plan(&[0, 5, 9], true).to_wire().unwrap()).unwrap();
-    let text = text.replace("\"due_ns\":[0,5,4]", &format!("\"due_ns\":[0,5,{}]", u64::MAX));
+    let text = String::from_utf8(plan(&[0, 5_000, 9_000], true).to_wire().unwrap()).unwrap();
+    let text = text.replace("\"due_ns\":[0,5000,4000]", &format!("\"due_ns\":[0,5000,{}]", u64::MAX));
     assert!(Plan::from_wire(text.as_bytes()).unwrap_err().0.contains("584 years"), "{text}");
 }
 

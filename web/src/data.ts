@@ -57,7 +57,7 @@ export interface Agreement {
 }
 
 /** When requests are due. */
-export type ArrivalKind = "closed" | "constant" | "poisson" | "stages";
+export type ArrivalKind = "closed" | "constant" | "poisson" | "stages" | "replay";
 
 /** How many blocks find a difference, in four of five runs. */
 export interface BlocksToFind {
@@ -555,6 +555,9 @@ export interface Forecast {
   more_blocks: number | null;
 }
 
+/** In which format a list is written. */
+export type Format = "plain" | "vegeta" | "vegeta-json" | "curl" | "raw" | "jsonl";
+
 /** A function, with what it calls. */
 export interface FunctionGrowth {
   /** A's CPU time per request in it and in what it calls, in nanoseconds. */
@@ -819,6 +822,8 @@ export interface Http2Use {
   /** The fewest streams that a connection was let carry at once, over the whole run: the plan's number, or less where the server's SETTINGS_MAX_CONCURRENT_STREAMS is lower. */
   streams: number;
 }
+
+export type IpVersion = "4" | "6";
 
 /** A conclusion about the source's subject, judged. */
 export interface JudgedConclusion {
@@ -1420,12 +1425,24 @@ export interface Reason {
   values?: Record<string, number>;
 }
 
+/** A table of values, as it can be told from another. */
+export interface RecordedData {
+  /** The columns' names. */
+  columns: string[];
+  /** Of all cells, in hexadecimal: a part of FNV-1a, as short as a body's. */
+  fingerprint: string;
+  /** Rows below them. */
+  rows: number;
+}
+
 /** A list of requests, as it can be told from another. The requests themselves are the trial's `targets`. */
 export interface RecordedList {
   /** Requests whose responses are held against an expectation of their own, not the plan's. */
   expecting?: number;
   /** Of the lines in their order, in hexadecimal: FNV-1a, 64 bits. */
   fingerprint: string;
+  /** In which format it was written. */
+  format?: Format;
   /** Lines with a request. */
   lines: number;
   /** In which order lines are taken. */
@@ -1438,16 +1455,28 @@ export interface RecordedList {
 
 /** A plan, as JSON has it. */
 export interface RecordedPlan {
+  /** Whether connections are spread over all addresses of a name. */
+  all_addresses?: boolean;
   /** When requests are due. */
   arrivals: ArrivalKind;
   /** The request body's length. */
   body_bytes: number;
+  /** Whether the body is read from its file while it is sent. */
+  body_file?: boolean;
   /** Of the request body's bytes, so that two of one length can be told apart: FNV-1a (64 bits) folded to 32, 8 hexadecimal digits. `None` without a body, and in records from before it was kept. */
   body_fingerprint?: string;
+  /** Whether bodies are sent in chunks, without their length. */
+  chunked?: boolean;
+  /** Where connections go instead of the URL's host and port: `127.0.0.1:8080`, `a:80:b:81`. */
+  connect_to?: string[];
   /** Connections over all workers. */
   connections: number;
   /** CPUs the workers are pinned to. */
   cpus: number[];
+  /** The table of such values, where there is one. */
+  data?: RecordedData;
+  /** Whether bodies are decoded before they are compared. */
+  decode?: boolean;
   /** The window's length; `None` where only a count ends the load. */
   duration_ns: number | null;
   /** Whether every response's body is compared. */
@@ -1458,6 +1487,8 @@ export interface RecordedPlan {
   expect_status: number | null;
   /** Headers as given; of a secret `@env:NAME` or `[redacted]`. */
   headers: [string, string][];
+  /** The only version of IP. */
+  ip_version?: IpVersion;
   /** Whether connections serve more than one request. */
   keepalive: boolean;
   /** The request's method. */
@@ -1468,10 +1499,18 @@ export interface RecordedPlan {
   protocol?: ProtocolId;
   /** Requests per second asked for; `None` in closed arrivals and stages. */
   rate_per_s: number | null;
+  /** The log whose requests are replayed, which are then the list. */
+  replay?: RecordedReplay;
   /** Requests scheduled in all; `None` where only a duration ends the load. */
   requests: number | null;
+  /** After how many requests a connection is closed, where it serves more than one; `None`: no limit. */
+  requests_per_connection?: number;
+  /** How often names are resolved anew; `None`: once. */
+  resolve_every_ns?: number;
   /** The seed. */
   seed: number;
+  /** The name that TLS asks for, where it is not the URL's. */
+  sni?: string;
   /** Local addresses that connections come from; empty: the kernel's choice. */
   sources?: string[];
   /** Whether workers stay awake before a request is due. */
@@ -1490,8 +1529,32 @@ export interface RecordedPlan {
   url: string;
   /** Whether arrivals are timed when they are read, though the kernel would stamp them. */
   user_clock?: boolean;
+  /** Values that each request has anew, `id=int:1..1000`; of a secret choice `token=choice:[redacted]`. */
+  values?: string[];
   /** Traffic before the window. */
   warmup_ns: number;
+}
+
+/** What is replayed of a log, and what is not. */
+export interface RecordedReplay {
+  /** Requests that are replayed, in each round. */
+  entries: number;
+  /** Of the log's bytes, in hexadecimal: FNV-1a, 64 bits. */
+  fingerprint: string;
+  /** Lines that are not replayed, by method; `no_request` where they have none that can be sent. */
+  left_out: Record<string, number>;
+  /** From the first one to the last one, as they were logged. */
+  length_ns: number;
+  /** Whether the log begins again where it ends. */
+  looped: boolean;
+  /** The methods that are replayed. */
+  methods: string[];
+  /** Requests whose logged time was taken off their instant, which is then when they began. */
+  request_times: number;
+  /** How much faster they are replayed. */
+  speed: number;
+  /** Requests whose instant was logged in whole seconds: they are spread within theirs, by seed and line. */
+  spread: number;
 }
 
 /** A stage: a linear change from the level before, 0 at first, to its own. */
@@ -2169,6 +2232,8 @@ export interface TargetRecord {
 export interface Throughput {
   /** Whose limit it is. */
   bound: Bound;
+  /** Bytes of bodies per second once they were decoded; `None` where they were not. */
+  decoded_bytes_per_s?: number;
   /** Requests per second that were due; `None` in closed arrivals. */
   offered_per_s: number | null;
   /** Bytes read per second, heads included. */

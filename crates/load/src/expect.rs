@@ -140,13 +140,13 @@ pub(crate) struct BodyCheck {
     /// Boxed, since a connection without one should cost no more for it; made before the clock starts.
     xxh3: Option<Box<Xxh3>>,
     whole: Option<Box<WholeBody>>,
-    /// As it came, where it is to be decoded.
-    coded: Option<Box<CodedBody>>,
 }
 
 struct WholeBody {
     sha256: Context,
     json: Vec<u8>,
+    /// As it came, where it is to be decoded.
+    coded: Option<CodedBody>,
     /// What was wrong with the last one; empty where that is its length or its bytes.
     why: String,
 }
@@ -155,19 +155,23 @@ impl BodyCheck {
     pub(crate) fn new(expected: &Expectations) -> BodyCheck {
         let hashes = expected.any(|body| matches!(body, ExpectedBody::Hash { .. }));
         let is_whole = |body: &ExpectedBody| matches!(body, ExpectedBody::Sha256(_) | ExpectedBody::Json(_));
-        let whole = || WholeBody { sha256: Context::new(&SHA256), json: Vec::new(), why: String::new() };
+        let whole = || WholeBody {
+            sha256: Context::new(&SHA256),
+            json: Vec::new(),
+            coded: expected.decodes.then(CodedBody::default),
+            why: String::new(),
+        };
         BodyCheck {
             length: 0,
             wrong: false,
             xxh3: hashes.then(|| Box::new(Xxh3::new())),
-            whole: expected.any(is_whole).then(|| Box::new(whole())),
-            coded: expected.decodes.then(Box::default),
+            whole: (expected.decodes || expected.any(is_whole)).then(|| Box::new(whole())),
         }
     }
 
     #[inline]
     pub(crate) fn take(&mut self, expected: &Expected, bytes: &[u8]) {
-        if let Some(coded) = &mut self.coded {
+        if let Some(coded) = self.whole.as_mut().and_then(|whole| whole.coded.as_mut()) {
             coded.take(bytes);
         } else if expected.checks_body() {
             self.compare(expected, bytes);
@@ -177,14 +181,14 @@ impl BodyCheck {
     /// The body is whole, coded so: decodes it for [`BodyCheck::finish`], and gives how long it is then; or why it cannot be.
     #[cold]
     pub(crate) fn decode(&mut self, expected: &Expected, coding: Coding) -> Result<u64, String> {
-        let Some(mut coded) = self.coded.take() else { return Ok(0) };
+        let Some(mut coded) = self.whole.as_mut().and_then(|whole| whole.coded.take()) else { return Ok(0) };
         let mut decoded = 0;
         let result = coded.read(coding, |bytes| {
             decoded += bytes.len() as u64;
             self.compare(expected, bytes);
         });
         coded.clear();
-        self.coded = Some(coded);
+        self.whole.iter_mut().for_each(|whole| whole.coded = Some(std::mem::take(&mut coded)));
         if result.is_err() {
             self.reset();
         }
@@ -257,7 +261,8 @@ impl BodyCheck {
     }
 
     pub(crate) fn reset(&mut self) {
-        self.coded.iter_mut().for_each(|coded| coded.clear());
+        let coded = self.whole.iter_mut().filter_map(|whole| whole.coded.as_mut());
+        coded.for_each(CodedBody::clear);
         if self.length == 0 {
             return;
         }

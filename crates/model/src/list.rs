@@ -1,17 +1,18 @@
-//! A list of requests, read from somebody's file: each becomes a request or a sentence.
+//! A list of requests; `read` makes one of somebody's file.
 
 mod curl;
 mod format;
 mod json_lines;
 mod plain;
 mod raw;
+mod read;
 mod reader;
 mod vegeta;
 
 use serde::{Deserialize, Serialize};
 
 use crate::fnv::fnv1a;
-use crate::options::ReadFile;
+pub use crate::limits::LINES_MAX;
 use crate::plan::{Expect, gives};
 use crate::secret::{Secret, hide_headers, without_fields};
 use crate::target::Target;
@@ -20,10 +21,6 @@ pub use format::Format;
 pub(crate) use json_lines::parsed;
 pub(crate) use raw::is_folder;
 pub(crate) use reader::lines;
-use reader::{Reader, origin};
-
-/// The most lines with a request, of 4 bytes, 200 where it is new: below 256 MB, and seconds at 100,000 a second.
-pub const LINES_MAX: usize = 1_000_000;
 
 /// The longest URL with its method. Servers are asked to take request lines of 8,000 bytes (RFC 9112, section 3); few
 /// take twice that.
@@ -136,45 +133,6 @@ pub struct ListError {
 }
 
 impl TargetList {
-    /// Reads a list of plain lines: a URL or `METHOD URL` each, or only a path where `server` is known; empty lines and
-    /// `#` are skipped. Without a `server`, whole URLs may name several. Gives the (first) server as a target without a
-    /// path, and the list.
-    pub fn parse(
-        text: &[u8],
-        server: Option<&Target>,
-        method: &str,
-        order: Order,
-    ) -> Result<(Target, TargetList), ListError> {
-        let no_files = |_: &str, _: u64| Err("it names no file".to_owned());
-        let read = TargetList::read(text, Some(Format::Plain), server, method, order, &no_files);
-        read.map_err(|mut errors| errors.swap_remove(0))
-    }
-
-    /// The same in any format, told by its content where it is not said: of a folder the text is its path. Files that
-    /// lines name are read by `read`. Gives at most [`ERRORS_MAX`] errors, and one at least.
-    pub fn read(
-        text: &[u8],
-        format: Option<Format>,
-        server: Option<&Target>,
-        method: &str,
-        order: Order,
-        read: ReadFile<'_>,
-    ) -> Result<(Target, TargetList), Vec<ListError>> {
-        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        let nowhere = |why| vec![ListError { line: None, why }];
-        let format = format.map_or_else(|| Format::of(text), Ok).map_err(nowhere)?;
-        let mut reader = Reader::new(server, method, order, format, read);
-        match format {
-            Format::Plain => plain::read(&mut reader, text),
-            Format::Vegeta => vegeta::read_text(&mut reader, text),
-            Format::VegetaJson => vegeta::read_json(&mut reader, text),
-            Format::Curl => curl::read(&mut reader, text),
-            Format::Raw => raw::read(&mut reader, text),
-            Format::Jsonl => json_lines::read(&mut reader, text),
-        }
-        reader.finish()
-    }
-
     /// Hides the requests' own headers of these names.
     pub fn hide_headers(&mut self, names: &[String]) {
         for own in self.requests.iter_mut().filter_map(|request| request.own.as_deref_mut()) {
@@ -226,6 +184,11 @@ impl TargetList {
         self.requests.iter().filter(|one| one.own.as_ref().is_some_and(|own| own.expect.is_some())).count()
             as u64
     }
+}
+
+fn origin(target: &Target) -> String {
+    let url = Target { path: String::new(), ..target.clone() }.display_url();
+    url.escape_debug().to_string()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod meaning;
 mod replay;
 mod workers;
 
-pub(crate) use meaning::sha256;
+pub use crate::input::ReadFile;
 pub use workers::WorkerPolicy;
 
 use std::collections::BTreeMap;
@@ -330,10 +330,6 @@ mod protocol_or_flag {
         }))
     }
 }
-
-/// Reads a file that an option names, at most so many bytes: the option, the path, the limit. `-` is standard input.
-/// The error is the end of a sentence.
-pub type ReadFile<'a> = &'a dyn Fn(&str, u64) -> Result<Vec<u8>, String>;
 
 impl LoadOptions {
     /// The names of the options that were given: keys of a file, and what flags are called in the code.

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
+pub use crate::body_file::BodyFile;
 use crate::connect::Connect;
-use crate::error::PlanError;
 use crate::json_value::JsonValue;
 use crate::list::{OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
@@ -34,9 +34,6 @@ pub const THREADS_MAX: u32 = 256;
 
 /// The most single requests that a plan may keep: 400 MB of them.
 pub const SAMPLES_MAX: u64 = 10_000_000;
-
-/// The longest body that is sent from a file.
-const BODY_FILE_MAX_BYTES: u64 = 1 << 40;
 
 /// Connections of a closed loop unless said otherwise.
 pub(crate) const CONNECTIONS_CLOSED: u32 = 50;
@@ -193,27 +190,6 @@ impl Work {
         match self {
             Work::List(list) if list.origins.len() > 1 => &list.origins,
             _ => std::slice::from_ref(target),
-        }
-    }
-}
-
-/// A body that stays in its file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BodyFile {
-    pub path: PathBuf,
-    /// Its length when the plan was made; it must keep it.
-    pub bytes: u64,
-}
-
-impl BodyFile {
-    pub(crate) fn at(path: &str) -> Result<BodyFile, PlanError> {
-        let refused = |why: String| PlanError(format!("--body-file {path} cannot be sent: {why}."));
-        let file = std::fs::metadata(path).map_err(|e| refused(e.to_string()))?;
-        match file.len() {
-            _ if !file.is_file() => Err(refused("it is no file with a length".to_owned())),
-            bytes @ 1..=BODY_FILE_MAX_BYTES => Ok(BodyFile { path: path.into(), bytes }),
-            0 => Err(refused("it is empty".to_owned())),
-            _ => Err(refused(format!("it is larger than {} TiB", BODY_FILE_MAX_BYTES >> 40))),
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Texts from outside, made safe to show.
+use std::time::Duration;
 
 /// The longest sentence about somebody's file: what it holds may be echoed in it, and that may be megabytes.
 const CHARS_MAX: usize = 400;
@@ -58,6 +59,35 @@ pub fn thousands(n: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A duration as people would write it: `1m30s`, `500ms`; parses back to itself.
+pub fn show_duration(duration: Duration) -> String {
+    let ns = duration.as_nanos();
+    if ns == 0 {
+        return "0s".to_owned();
+    }
+    if !ns.is_multiple_of(1_000_000_000) && ns < 60_000_000_000 {
+        let (value, unit) = match ns {
+            ns if ns.is_multiple_of(1_000_000) => (ns / 1_000_000, "ms"),
+            ns if ns.is_multiple_of(1_000) => (ns / 1_000, "us"),
+            ns => (ns, "ns"),
+        };
+        return format!("{value}{unit}");
+    }
+    let seconds = duration.as_secs();
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    let rest_s = (duration - Duration::from_secs(seconds - seconds % 60)).as_secs_f64();
+    let mut text = String::new();
+    for (value, unit) in [(hours, "h"), (minutes, "m")] {
+        if value > 0 {
+            text.push_str(&format!("{value}{unit}"));
+        }
+    }
+    if rest_s > 0.0 {
+        text.push_str(&format!("{rest_s}s"));
+    }
+    text
 }
 
 #[cfg(test)]

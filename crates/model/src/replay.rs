@@ -13,11 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{PlanError, wrong};
-use crate::limits::{few, numbers};
-use crate::list::LINES_MAX;
-use crate::printable::count;
+use crate::limits::{LINES_MAX, few, numbers};
+use crate::printable::{count, show_duration};
 use crate::rate::Rate;
-use crate::units::show_duration;
 
 pub use read::{Asked, read};
 

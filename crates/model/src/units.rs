@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::error::PlanError;
 use crate::plan::{Arrivals, DURATION_MAX};
+pub use crate::printable::show_duration;
 use crate::rate::{Rate, Stage};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, SeqAccess, Visitor};
@@ -99,35 +100,6 @@ fn rate_per_s(per_s: f64, text: &str) -> Result<Rate, PlanError> {
             Rate::MAX_PER_S
         ))
     })
-}
-
-/// A duration as people would write it: `1m30s`, `500ms`; parses back to itself.
-pub fn show_duration(duration: Duration) -> String {
-    let ns = duration.as_nanos();
-    if ns == 0 {
-        return "0s".to_owned();
-    }
-    if !ns.is_multiple_of(1_000_000_000) && ns < 60_000_000_000 {
-        let (value, unit) = match ns {
-            ns if ns.is_multiple_of(1_000_000) => (ns / 1_000_000, "ms"),
-            ns if ns.is_multiple_of(1_000) => (ns / 1_000, "us"),
-            ns => (ns, "ns"),
-        };
-        return format!("{value}{unit}");
-    }
-    let seconds = duration.as_secs();
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    let rest_s = (duration - Duration::from_secs(seconds - seconds % 60)).as_secs_f64();
-    let mut text = String::new();
-    for (value, unit) in [(hours, "h"), (minutes, "m")] {
-        if value > 0 {
-            text.push_str(&format!("{value}{unit}"));
-        }
-    }
-    if rest_s > 0.0 {
-        text.push_str(&format!("{rest_s}s"));
-    }
-    text
 }
 
 /// Reads stages: each `30s:20k/s` (to a rate) or `60s:5000c` (to a number of connections), all of one kind.

@@ -304,7 +304,7 @@ fn impossible_stages_arrivals_and_paths_are_refused() {
         ("[[plan]]\nstages = [\"5s:1c\", \"5s:1/s\"]", 4, "some of connections"),
         ("[[plan]]\narrivals = \"poisson\"", 4, "poisson arrivals need a rate"),
         ("[[plan]]\nrate = 5\narrivals = \"bursts\"", 5, "not a kind of arrivals"),
-        ("[[plan]]\npipeline = 4\nkeepalive = false", 5, "serves one request"),
+        ("[[plan]]\npipeline = 4\nkeepalive = false", 5, "serves 1 request"),
         ("[[plan]]\nshuffle = true", 4, "--targets"),
         ("[[plan]]\ncacert = \"ca.pem\"", 4, "https://"),
         ("[[plan]]\ntargets = \"no/such/list\"", 4, "could not be read"),

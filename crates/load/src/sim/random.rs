@@ -1,6 +1,7 @@
 //! Thousands of random loads in random worlds: the record is the truth, identities hold, nothing leaks or spins.
 
 mod lists;
+mod variants;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,13 +14,13 @@ use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{ErrorKind, Measurement, Tolerance};
 use prony_model::plan::{Arrivals, Plan, Stop, Work};
 use prony_model::rate::{Rate, Stage};
-use prony_model::replay::{RecordedReplay, Replay};
 use prony_model::target::Target;
 
 use super::answer::{BODY, Deed};
 use super::chance::Chance;
 use super::nature::{ConnectFate, Mischief, Nature, Service, Stamps};
 use super::{Case, Played, shares};
+use variants::{lives, replay};
 
 /// Cases played where nobody asks for another number.
 const CASES: u64 = 2_000;
@@ -33,6 +34,7 @@ const MS: u64 = 1_000_000;
 const LISTS: u64 = 0x6c69_7374_6564;
 const OWN_PARTS: u64 = 0x6f77_6e5f_7061_7274;
 const ORIGINS: u64 = 0x6f72_6967_696e;
+const LIVES: u64 = 0x6c69_7665_73;
 const PIPELINES: u64 = 0x7069_7065;
 const STAGES: u64 = 0x7374_6167_6573;
 const REPLAYS: u64 = 0x7265_706c_6179;
@@ -95,6 +97,7 @@ impl Case {
             lists::origins(&mut Chance::new(seed ^ ORIGINS), &mut list, &mut plan);
             plan.work = Work::List(list);
         }
+        lives(&mut Chance::new(seed ^ LIVES), &mut plan);
         pipeline(&mut Chance::new(seed ^ PIPELINES), &mut plan);
         stages(&mut Chance::new(seed ^ STAGES), &mut plan);
         if !ONCE_WRONG.contains(&seed) && !ONCE_WRONG_SINCE.contains(&seed) {
@@ -145,8 +148,6 @@ fn plan(chance: &mut Chance, service_ns: u64) -> Plan {
     };
     plan.timeout = Duration::from_nanos(chance.scale(service_ns, 500 * MS).max(MS));
     plan.keepalive = chance.per_mille(750);
-    plan.requests_per_connection =
-        (plan.keepalive && chance.per_mille(300)).then(|| chance.between(2, 20) as u32);
     if chance.per_mille(300) {
         plan.work = Work::Request("POST".to_owned());
         plan.body = vec![b'b'; chance.size(0, 5_000)];
@@ -209,23 +210,6 @@ fn stages(chance: &mut Chance, plan: &mut Plan) {
         .collect();
     // One at least reaches it.
     stages[chance.size(0, count - 1)].to = highest;
-}
-
-/// A third of the loads at an even rate replay a log of as many requests a second: in bursts and gaps, once or looped.
-fn replay(chance: &mut Chance, plan: &mut Plan) {
-    let Arrivals::Constant(rate) = plan.arrivals else { return };
-    if chance.per_mille(667) {
-        return;
-    }
-    let (entries, looped) = (chance.between(1, REQUESTS), chance.per_mille(500));
-    let bursts = chance.between(1, entries);
-    let mut due: Vec<u64> =
-        (1..entries).map(|_| rate.due_ns(entries * chance.between(0, bursts) / bursts)).chain([0]).collect();
-    due.sort_unstable();
-    plan.arrivals = Arrivals::Replay(Replay::new(due, looped, RecordedReplay::default()));
-    if !looped {
-        plan.stop.requests = Some(plan.stop.requests.unwrap_or(entries).min(entries));
-    }
 }
 
 /// Arrivals at about this rate; stages only where their length is known.

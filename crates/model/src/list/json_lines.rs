@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::reader::{Described, Reader, lines, text_of};
 use super::{COMMAND_MAX_BYTES, LINES_MAX};
+use crate::input::sha256;
 use crate::json_value::JsonValue;
-use crate::options::sha256;
 use crate::plan::Expect;
 use crate::secret::Secret;
 use crate::units::OneOrMany;

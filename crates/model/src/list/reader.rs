@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::input::ReadFile;
 use crate::request::{check_header, check_method, is_token};
 use crate::target::without_userinfo;
 
@@ -260,11 +261,6 @@ pub(super) fn header(line: &str) -> Option<(String, String)> {
     let name = name.trim_end();
     // `http://h/` is none.
     (is_token(name) && !value.starts_with("//")).then(|| (name.to_owned(), value.trim().to_owned()))
-}
-
-pub(super) fn origin(target: &Target) -> String {
-    let url = Target { path: String::new(), ..target.clone() }.display_url();
-    url.escape_debug().to_string()
 }
 
 /// What is wrong, shortened, and without a password.

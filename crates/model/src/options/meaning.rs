@@ -9,6 +9,7 @@ use strum::VariantNames;
 use super::{Header, LoadOptions, ReadFile};
 use crate::connect::{Connect, IpVersion};
 use crate::error::{PlanError, wrong};
+use crate::input::sha256;
 use crate::json_value::JsonValue;
 use crate::list::{Format, ListError, Order, TargetList, is_folder};
 use crate::plan::{
@@ -429,15 +430,6 @@ fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<ExpectedBody,
         ))
     })?;
     Ok((None, Some(hash)))
-}
-
-pub(crate) fn sha256(hex: &str) -> Option<[u8; 32]> {
-    let digits: Vec<u8> = hex.chars().map_while(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
-    let mut hash = [0; 32];
-    for (byte, pair) in hash.iter_mut().zip(digits.chunks(2)) {
-        *byte = pair[0] << 4 | pair.get(1)?;
-    }
-    (digits.len() == 64 && hex.len() == 64).then_some(hash)
 }
 
 /// Addresses, and ranges of IPv4 addresses, separated by commas.

@@ -2,7 +2,7 @@
 
 use super::{Generator, Kind, NAMES_MAX, Table, is_name};
 use crate::error::{PlanError, wrong};
-use crate::list::LINES_MAX;
+use crate::limits::LINES_MAX;
 
 /// The most characters of one value.
 const CHARS_MAX: u32 = 4096;

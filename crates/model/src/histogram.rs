@@ -369,11 +369,18 @@ fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
         out.clear();
         out.reserve(4 * bytes.len() + 64);
         loop {
-            let rest = bytes.get(usize::try_from(state.total_in()).ok()?..)?;
-            match state.decompress_vec(rest, out, FlushDecompress::None).ok()? {
-                Status::StreamEnd => return Some(out.to_vec()),
-                _ if out.len() == out.capacity() && out.len() <= TEXT_MAX_BYTES => out.reserve(out.len()),
-                _ => return None,
+            let before = (state.total_in(), out.len());
+            let rest = bytes.get(usize::try_from(before.0).ok()?..)?;
+            if state.decompress_vec(rest, out, FlushDecompress::None).ok()? == Status::StreamEnd {
+                return Some(out.to_vec());
+            }
+            // It may keep back some of what it has unpacked, though there is room.
+            let has_moved = (state.total_in(), out.len()) != before;
+            if out.len() > TEXT_MAX_BYTES || (!has_moved && out.len() < out.capacity()) {
+                return None;
+            }
+            if out.len() == out.capacity() {
+                out.reserve(out.len());
             }
         }
     })

@@ -169,6 +169,14 @@ impl BodyCheck {
         }
     }
 
+    /// As [`BodyCheck::take`], where nothing is decoded.
+    #[inline]
+    pub(crate) fn take_plain(&mut self, expected: &Expected, bytes: &[u8]) {
+        if expected.checks_body() {
+            self.compare(expected, bytes);
+        }
+    }
+
     #[inline]
     pub(crate) fn take(&mut self, expected: &Expected, bytes: &[u8]) {
         if let Some(coded) = self.whole.as_mut().and_then(|whole| whole.coded.as_mut()) {

@@ -28,6 +28,8 @@ const OLDEST: RequestPlace = RequestPlace(0);
 pub(crate) struct Http1 {
     /// The requests, and how they are where each is its connection's last.
     requests: [Arc<RequestBytes>; 2],
+    /// Each request's body waits for the server's word.
+    waits: bool,
     heads: Heads,
     output: Vec<u8>,
     /// The next requests, where they have values.
@@ -56,7 +58,8 @@ impl Http1 {
     pub(crate) fn new(requests: &[Arc<RequestBytes>; 2], at_once: usize) -> Http1 {
         let output = Vec::with_capacity(requests[0].most_at_once());
         let ahead = requests[0].have_values().then(|| Ahead::new(Arc::clone(&requests[0]), at_once));
-        Http1 { requests: requests.clone(), heads: Heads::new(), output, ahead }
+        let waits = requests[0].wait_for_continue();
+        Http1 { requests: requests.clone(), waits, heads: Heads::new(), output, ahead }
     }
 
     /// The bytes of a connection's unanswered request, by its place, where they differ.
@@ -177,7 +180,7 @@ impl Codec for Http1 {
         connection.unanswered += 1;
         connection.unsent += 1;
         connection.closes = last;
-        connection.holds_body = self.requests[0].wait_for_continue();
+        connection.holds_body = self.waits;
         if self.requests[0].are_listed() {
             connection.listed.push_back(request);
             if let Some(ahead) = &mut self.ahead {

@@ -31,7 +31,8 @@ pub(crate) struct Http2 {
     /// The next requests, where they have values.
     ahead: Option<Ahead<Templates>>,
     streams: u16,
-    is_listed: bool,
+    /// All bits where requests are a list's, else none.
+    listed: u32,
     fewest: Option<u32>,
     /// What HTTP/2 leaves to tolerance is refused.
     tolerated: BTreeMap<Tolerance, u64>,
@@ -64,7 +65,7 @@ impl Http2 {
             requests: Arc::clone(requests),
             ahead: templates.map(|templates| Ahead::new(Arc::clone(templates), 0)),
             streams,
-            is_listed,
+            listed: if is_listed { u32::MAX } else { 0 },
             fewest: None,
             tolerated: BTreeMap::new(),
             partial_bytes: 0,
@@ -117,7 +118,7 @@ impl Codec for Http2 {
             return self.submit_rendered(connection, place);
         }
         // Without a list it is an address's number.
-        connection.client.submit(number(place), if self.is_listed { request } else { 0 });
+        connection.client.submit(number(place), request & self.listed);
     }
 
     fn take_back(&mut self, connection: &mut Connection, place: RequestPlace) -> Rendered {

@@ -341,7 +341,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         self.closing.expire(now, &mut self.net);
         self.resend_moved(recorder);
-        self.release_held(recorder, now);
+        if !self.held.is_empty() {
+            self.release_held(recorder, now);
+        }
         self.begin_users(recorder, now);
         // A restarted place may fail at once and queue itself again: only those queued by now are taken.
         for _ in 0..self.restart.len() + self.backing_off.len() {

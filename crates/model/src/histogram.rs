@@ -372,7 +372,7 @@ fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
             let before = (state.total_in(), out.len());
             let rest = bytes.get(usize::try_from(before.0).ok()?..)?;
             if state.decompress_vec(rest, out, FlushDecompress::None).ok()? == Status::StreamEnd {
-                return Some(out.to_vec());
+                return Some(out.clone());
             }
             // It may keep back some of what it has unpacked, though there is room.
             let has_moved = (state.total_in(), out.len()) != before;

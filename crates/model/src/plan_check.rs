@@ -265,7 +265,7 @@ impl Plan {
         }
         if let Some(life) = self.life().filter(|life| *life < self.pipeline) {
             return wrong(format!(
-                "A connection that serves {} cannot carry {} at once: give a lower -p, or a higher --requests-per-connection.",
+                "A connection that serves {} cannot carry {} at once: give a lower -p, a higher --requests-per-connection, or leave --no-keepalive out.",
                 count(life.into(), "request", "requests"),
                 self.pipeline
             ));

@@ -184,7 +184,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             && let Some(answer) = codec.take_fast(&mut slot.connection, &buffer[at..read.count])
         {
             at += answer.used;
-            slot.requests.body(answer.place).take(expect, answer.bytes);
+            slot.requests.body(answer.place).take_plain(expect, answer.bytes);
             let Some(times) = slot.requests.get_mut(answer.place) else {
                 recorder.read_of_none(answer.used);
                 continue;

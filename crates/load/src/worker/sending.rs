@@ -125,28 +125,30 @@ impl<N: Net, C: Codec> Worker<N, C> {
                     .fail(recorder, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
             }
         }
-        if codec.holds_body(&slot.connection) && !codec.has_output(&mut slot.connection) {
-            self.hold(index, now);
-        }
-        let Worker { codec, slots, .. } = self;
-        let slot = &mut slots[index as usize];
+        let holds = codec.holds_body(&slot.connection);
         if codec.has_output(&mut slot.connection) != slot.watches_writing {
             self.watch_for_room(recorder, index, now);
         }
         self.note_flow_blocked(recorder, index, now);
+        if holds {
+            self.hold(index, now);
+        }
     }
 
     /// The head is written, and the body waits for the server's word or its time.
     #[cold]
     fn hold(&mut self, index: u32, now: u64) {
-        if let Some((place, _)) = self.slots[index as usize].oldest()
-            && let Some(times) = self.slots[index as usize].requests.get_mut(place)
+        let slot = &mut self.slots[index as usize];
+        if !self.codec.has_output(&mut slot.connection)
+            && let Some((place, _)) = slot.oldest()
+            && let Some(times) = slot.requests.get_mut(place)
         {
             self.held.push_back((now + CONTINUE_NS, index, times.dispatched_ns));
         }
     }
 
     /// Bodies that have been held back for long enough go out (RFC 9110, 10.1.1: a server may not know of the word).
+    #[cold]
     pub(super) fn release_held(&mut self, recorder: &mut Recorder, now: u64) {
         while let Some((_, index, dispatched_ns)) = self.held.front().copied().filter(|(at, ..)| *at <= now) {
             self.held.pop_front();

@@ -95,7 +95,7 @@ fn multipart(fields: &[String], read: ReadFile<'_>) -> Result<(Vec<u8>, String),
             Some((path, kind)) if is_file => (path, kind),
             _ => (value, "application/octet-stream"),
         };
-        if kind.is_empty() || kind.chars().any(|c| c.is_control()) {
+        if kind.is_empty() || kind.chars().any(char::is_control) {
             return wrong("-F: what is behind ;type= is no media type: write one as image/png.");
         }
         let mut head = format!("Content-Disposition: form-data; name=\"{}\"", escaped(name));

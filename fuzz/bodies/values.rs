@@ -24,7 +24,7 @@ pub fn check(input: &[u8]) {
             assert!(read["a"].is_string());
         }
         Err(why) => {
-            assert!(why.0.ends_with('.') && !why.0.contains(char::is_control), "{:?} is no sentence", why.0)
+            assert!(why.0.ends_with('.') && !why.0.contains(char::is_control), "{:?} is no sentence", why.0);
         }
     }
 }

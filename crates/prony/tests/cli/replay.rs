@@ -72,7 +72,7 @@ fn a_replay_takes_as_long_as_its_log_and_says_what_it_is() {
     // Its last request is due 590 ms after the first, and no load ends before that.
     assert!(json["window"]["duration_ns"].as_u64().unwrap() >= 590_000_000, "{json}");
     assert!(
-        said.out.contains(
+        said.out.replace('\n', " ").contains(
             "3 requests of 48 lines of a log · 100 connections, replay of 590ms, 14 lines left out"
         ),
         "{}",

@@ -149,8 +149,8 @@ fn ways(given: &World) -> Vec<(&'static str, Vec<String>, String)> {
         way("expect-json", &["--expect-json", "/message=@env:PRONY_MARK"], root),
         way("expect-json", &["--expect-json", &format!("/password={MARK}")], "http://AT/json"),
         way("targets", &["--targets", &path("list")], root),
-        way("generate", &["--generate", &format!("token=choice:{MARK}")], "http://AT/?a={{token}}"),
-        way("data", &["--data", &path("data.csv")], "http://AT/?a={{id}}"),
+        way("generate", &["--generate", &format!("token=choice:{MARK}"), "-H", "X-A: {{token}}"], root),
+        way("data", &["--data", &path("data.csv"), "-H", "X-A: {{id}}"], root),
         way("replay", &["--replay", &path("log")], root),
         way("targets", &["--targets", &path("list")], &format!("http://me:{MARK}@AT/")),
     ]

@@ -135,7 +135,7 @@ pub fn run_shard(
             Requests::Http2(blocks, templates) => {
                 // The plan's check has bounded it.
                 let streams = u16::try_from(plan.pipeline).unwrap_or(u16::MAX);
-                let codec = Http2::new(blocks, plan.work.list().is_some(), streams, templates.as_ref());
+                let codec = Http2::new(blocks, plan.connect.all_addresses, streams, templates.as_ref());
                 start_worker(&division, (shard, worker), origin, &shared, codec, before, &outlets)
             }
         };

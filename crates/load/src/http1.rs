@@ -28,8 +28,8 @@ const OLDEST: RequestPlace = RequestPlace(0);
 pub(crate) struct Http1 {
     /// The requests, and how they are where each is its connection's last.
     requests: [Arc<RequestBytes>; 2],
-    /// Each request's body waits for the server's word.
-    waits: bool,
+    /// All requests are the one in memory, on connections that take any number: what else a plan may ask for costs it nothing.
+    is_plain: bool,
     heads: Heads,
     output: Vec<u8>,
     /// The next requests, where they have values.
@@ -58,8 +58,13 @@ impl Http1 {
     pub(crate) fn new(requests: &[Arc<RequestBytes>; 2], at_once: usize) -> Http1 {
         let output = Vec::with_capacity(requests[0].most_at_once());
         let ahead = requests[0].have_values().then(|| Ahead::new(Arc::clone(&requests[0]), at_once));
-        let waits = requests[0].wait_for_continue();
-        Http1 { requests: requests.clone(), waits, heads: Heads::new(), output, ahead }
+        let is_plain = requests[0].are_plain() && Arc::ptr_eq(&requests[0], &requests[1]);
+        Http1 { requests: requests.clone(), is_plain, heads: Heads::new(), output, ahead }
+    }
+
+    /// As they are on this connection.
+    fn requests(&self, connection: &Connection) -> &RequestBytes {
+        &self.requests[usize::from(connection.closes)]
     }
 
     /// The bytes of a connection's unanswered request, by its place, where they differ.
@@ -110,11 +115,44 @@ impl Http1 {
     }
 }
 
+/// What plans ask for whose requests are not plain.
 impl Http1 {
-    #[cold]
-    fn is_head_written(&self, connection: &Connection) -> bool {
-        let requests = &self.requests[usize::from(connection.closes)];
-        requests.head(connection.request(), connection.written).is_empty()
+    #[inline(never)]
+    fn submit_other(&mut self, connection: &mut Connection, request: u32, last: bool) {
+        connection.closes = last;
+        connection.holds_body = self.requests[0].wait_for_continue();
+        if self.requests[0].are_listed() {
+            connection.listed.push_back(request);
+        }
+        if let Some(ahead) = &mut self.ahead {
+            Http1::submit_rendered(ahead, connection);
+        }
+    }
+
+    /// Whether its head is written and its body waits.
+    #[inline(never)]
+    fn is_held(&self, connection: &Connection) -> bool {
+        let head =
+            |requests: &RequestBytes| requests.head(connection.request(), connection.written).is_empty();
+        connection.holds_body && head(self.requests(connection))
+    }
+
+    #[inline(never)]
+    fn output_other<'a>(&'a mut self, connection: &'a Connection, first: usize) -> &'a [u8] {
+        let Connection { unsent, written, .. } = *connection;
+        let Http1 { requests, output, .. } = self;
+        let requests = &*requests[usize::from(connection.closes)];
+        if connection.holds_body {
+            return requests.head(connection.request(), written);
+        }
+        if requests.has_file() {
+            return requests.of_file(written, output);
+        }
+        if !requests.are_listed() {
+            return requests.repeated(written, unsent);
+        }
+        let bytes = |at| Http1::bytes(requests, connection, at);
+        RequestBytes::several(bytes, connection.listed.len(), first, written, output)
     }
 }
 
@@ -179,13 +217,8 @@ impl Codec for Http1 {
     fn submit(&mut self, connection: &mut Connection, _place: RequestPlace, request: u32, last: bool) {
         connection.unanswered += 1;
         connection.unsent += 1;
-        connection.closes = last;
-        connection.holds_body = self.waits;
-        if self.requests[0].are_listed() {
-            connection.listed.push_back(request);
-            if let Some(ahead) = &mut self.ahead {
-                Http1::submit_rendered(ahead, connection);
-            }
+        if !self.is_plain {
+            self.submit_other(connection, request, last);
         }
     }
 
@@ -201,11 +234,12 @@ impl Codec for Http1 {
 
     #[inline(always)]
     fn has_output(&mut self, connection: &mut Connection) -> bool {
-        connection.unsent > 0 && !(connection.holds_body && self.is_head_written(connection))
+        connection.unsent > 0 && (self.is_plain || !self.is_held(connection))
     }
 
+    #[inline(always)]
     fn holds_body(&self, connection: &Connection) -> bool {
-        connection.holds_body
+        !self.is_plain && connection.holds_body
     }
 
     fn release_body(&mut self, connection: &mut Connection) {
@@ -217,29 +251,22 @@ impl Codec for Http1 {
         let Connection { unanswered, unsent, written, .. } = *connection;
         let first = unanswered - unsent;
         let begins = (written == 0).then_some(RequestPlace(first as u32));
-        let Http1 { requests, output, .. } = self;
-        let requests = &*requests[usize::from(connection.closes)];
-        if connection.holds_body {
-            return (begins, requests.head(connection.request(), written));
+        if !self.is_plain {
+            return (begins, self.output_other(connection, first));
         }
-        if requests.are_alike() {
-            return (begins, requests.repeated(written, unsent));
-        }
-        if requests.has_file() {
-            return (begins, requests.of_file(written, output));
-        }
-        let connection = &*connection;
-        let bytes = |at| Http1::bytes(requests, connection, at);
-        (begins, RequestBytes::several(bytes, connection.listed.len(), first, written, output))
+        (begins, self.requests[0].repeated(written, unsent))
     }
 
     #[inline(always)]
     fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(RequestPlace)) {
-        let requests = &self.requests[usize::from(connection.closes)];
-        if requests.are_listed() {
-            return wrote_listed(requests, connection, count, begun);
+        let mut requests = &*self.requests[0];
+        if !self.is_plain {
+            requests = self.requests(connection);
+            if requests.are_listed() {
+                return wrote_listed(requests, connection, count, begun);
+            }
         }
-        let length = requests.length(0);
+        let length = requests.length_of_one();
         let first = connection.unanswered - connection.unsent;
         let end = connection.written + count;
         let (whole, touched) = (end / length, end.div_ceil(length));
@@ -272,7 +299,7 @@ impl Codec for Http1 {
             connection.framer.feed(input, is_head_request, &mut self.heads, &mut |bytes: &[u8]| {
                 body(OLDEST, bytes);
             });
-        if connection.holds_body && connection.framer.saw_interim() {
+        if !self.is_plain && connection.framer.saw_interim() {
             connection.holds_body = false;
         }
         Http1::step(connection, progress, input.len())

@@ -31,8 +31,8 @@ pub(crate) struct Http2 {
     /// The next requests, where they have values.
     ahead: Option<Ahead<Templates>>,
     streams: u16,
-    /// All bits where requests are a list's, else none.
-    listed: u32,
+    /// Requests have no values, and their numbers are those of the plan's requests.
+    is_plain: bool,
     fewest: Option<u32>,
     /// What HTTP/2 leaves to tolerance is refused.
     tolerated: BTreeMap<Tolerance, u64>,
@@ -57,7 +57,7 @@ impl Connection {
 impl Http2 {
     pub(crate) fn new(
         requests: &Arc<client::Requests>,
-        is_listed: bool,
+        by_address: bool,
         streams: u16,
         templates: Option<&Arc<Templates>>,
     ) -> Http2 {
@@ -65,7 +65,7 @@ impl Http2 {
             requests: Arc::clone(requests),
             ahead: templates.map(|templates| Ahead::new(Arc::clone(templates), 0)),
             streams,
-            listed: if is_listed { u32::MAX } else { 0 },
+            is_plain: templates.is_none() && !by_address,
             fewest: None,
             tolerated: BTreeMap::new(),
             partial_bytes: 0,
@@ -114,11 +114,10 @@ impl Codec for Http2 {
 
     #[inline(always)] // of two callers, each on a hot path: 12 instructions a request (callgrind)
     fn submit(&mut self, connection: &mut Connection, place: RequestPlace, request: u32, _last: bool) {
-        if self.ahead.is_some() {
-            return self.submit_rendered(connection, place);
+        if !self.is_plain {
+            return self.submit_other(connection, place);
         }
-        // Without a list it is an address's number.
-        connection.client.submit(number(place), request & self.listed);
+        connection.client.submit(number(place), request);
     }
 
     fn take_back(&mut self, connection: &mut Connection, place: RequestPlace) -> Rendered {
@@ -160,6 +159,7 @@ impl Codec for Http2 {
         (first.map(place), bytes)
     }
 
+    #[inline(always)] // its one caller on a hot path is the worker's flush
     fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(RequestPlace)) {
         connection.client.wrote(count, |number| begun(place(number)));
     }
@@ -295,10 +295,13 @@ impl Codec for Http2 {
 }
 
 impl Http2 {
+    /// Takes on the next request with values; without such, the plan's one, whose number is its address's.
     #[inline(never)]
-    fn submit_rendered(&mut self, connection: &mut Connection, place: RequestPlace) {
-        let next = self.ahead.as_mut().map(Ahead::take).unwrap_or_default();
-        self.put(connection, place, next);
+    fn submit_other(&mut self, connection: &mut Connection, place: RequestPlace) {
+        match self.ahead.as_mut().map(Ahead::take) {
+            Some(next) => self.put(connection, place, next),
+            None => connection.client.submit(number(place), 0),
+        }
     }
 
     /// Puts a request with values in its place of a connection.

@@ -179,8 +179,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
             return at;
         }
         let before = at;
-        while *left > 0
-            && slot.left > 0
+        // As many as there are requests left, of the load's and of the connection's.
+        let most = (*left).min(slot.left);
+        let mut begun = 0;
+        while begun < most
             && let Some(answer) = codec.take_fast(&mut slot.connection, &buffer[at..read.count])
         {
             at += answer.used;
@@ -195,7 +197,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 recorder.read_of(times.request, answer.used);
             }
             enter(recorder, expect, &mut slot.requests, answer.place, now, answer.status);
-            *left -= 1;
+            begun += 1;
             recorder.dispatched(now, 0);
             net.begun(u64::from(index));
             let request = request_order.as_mut().map_or(slot.address, |order| {
@@ -205,8 +207,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
             if let Some(times) = slot.requests.get_mut(answer.place) {
                 *times = RequestTimes::asked(now, now, 0, request);
             }
-            slot.submit(codec, answer.place, request);
+            codec.submit(&mut slot.connection, answer.place, request, begun == slot.left);
         }
+        *left -= begun;
+        slot.left -= begun;
         if at > before {
             deadlines.start(index, now);
             slot.failures = 0;

@@ -118,6 +118,7 @@ impl Closing {
         self.told > 0
     }
 
+    #[inline(always)] // its one caller is the worker's loop
     pub(crate) fn expire(&mut self, now_ns: u64, net: &mut impl Net) {
         while let Some((deadline, handle, generation)) = self.queue.front().copied() {
             if deadline > now_ns && self.is_current(handle, generation) {

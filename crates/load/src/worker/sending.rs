@@ -29,9 +29,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         recorder.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
-        let request = self.next_request(index);
-        let times = RequestTimes::asked(intended_ns, now, connection_wait_ns, request);
         let slot = &mut self.slots[index as usize];
+        let request = self.request_order.as_mut().map_or(slot.address, |order| {
+            self.codec.prepare(order, 1);
+            order.take()
+        });
+        let times = RequestTimes::asked(intended_ns, now, connection_wait_ns, request);
         let place = slot.requests.add(times);
         slot.submit(&mut self.codec, place, request);
         let state = slot.state;
@@ -41,13 +44,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
             State::Connected if !self.corked => self.flush(recorder, index, now),
             State::Connected | State::Connecting | State::Preconnecting => {}
         }
-    }
-
-    /// The number of the next request in the plan's list; without one, of the place's address.
-    fn next_request(&mut self, index: u32) -> u32 {
-        let Some(order) = &mut self.request_order else { return self.slots[index as usize].address };
-        self.codec.prepare(order, 1);
-        order.take()
     }
 
     /// Has the next requests ready before they are due, where they are not the same each time.

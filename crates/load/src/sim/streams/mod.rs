@@ -99,7 +99,7 @@ impl StreamCase {
         };
         let requests = Arc::new(build(plan));
         let (played, networks) =
-            self.case.play_over(network, || Http2::new(&requests, true, plan.pipeline as u16, None));
+            self.case.play_over(network, || Http2::new(&requests, false, plan.pipeline as u16, None));
         let truths = networks.iter().map(|network| network.take(|servers| &mut servers.truth)).collect();
         (played, truths)
     }

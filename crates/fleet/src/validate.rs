@@ -29,6 +29,9 @@ pub fn validate(plan: &Plan, agents: u32) -> Result<(), LoadError> {
             "--all-addresses is of one machine's connections: leave it or --fleet out.".to_owned(),
         );
     }
+    if plan.connect.resolve_every.is_some() {
+        return refused("--resolve-every is of one machine's names: leave it or --fleet out.".to_owned());
+    }
     if plan.samples_max > 0 {
         return refused(
             "Single requests (--export jtl) stay on the machine that sent them: leave it or --fleet out."

@@ -236,12 +236,12 @@ impl Connection {
         self.draining.as_ref().is_some_and(drains)
     }
 
-    /// How many requests wait for the server's windows with their bodies, once all that is outgoing is written.
     /// How the body of the response that this place had last is coded; not after [`Connection::take_fast`].
     pub fn coding(&self, place: StreamPlace) -> Coding {
         self.streams[usize::from(place)].coding
     }
 
+    /// How many requests wait for the server's windows with their bodies, once all that is outgoing is written.
     pub fn flow_blocked(&self) -> usize {
         if self.outgoing.is_empty() { self.uploads.len() } else { 0 }
     }
@@ -249,6 +249,7 @@ impl Connection {
     /// Takes the next step from `input`, until [`Step::More`]. Between two steps anything else may be called.
     pub fn take<'b>(&mut self, input: &mut &'b [u8]) -> Result<Step<'b>, Fault> {
         if let Some((place, status, bytes)) = self.take_fast(input) {
+            self.streams[usize::from(place)].coding = self.ordinary.coding;
             return Ok(Step::End { place, status: Some(status), bytes });
         }
         if let Some(step) = self.take_ordinary(input) {

@@ -145,9 +145,9 @@ pub fn run_shard(
     let addresses = if plan.connect.all_addresses { origins[0].endpoint.addresses() } else { Vec::new() };
     let started =
         Started { plan, shard, control, origins: &origins, addresses, handles: &handles, inlets: &inlets };
-    let result = renewing(plan, &origins, control, || {
-        started.to_the_end(take_part.unwrap_or(&mut |_, _| {}), observe)
-    });
+    let renewing = renew_meanwhile(plan, &origins, control);
+    let result =
+        renewing.and_then(|_until_the_end| started.to_the_end(take_part.unwrap_or(&mut |_, _| {}), observe));
     // Where one worker failed, the others need not go on: those that run see the flag within a
     // tenth of a second, those that were told nothing see their channel close.
     shared.given_up.store(result.is_err(), Ordering::Relaxed);
@@ -165,25 +165,30 @@ pub fn run_shard(
     result.map(|measurement| Measurement { request_bytes, listed, ..measurement })
 }
 
-/// Does this, and meanwhile resolves the origins' names as often as the plan says, on a thread of its own.
-fn renewing<T>(plan: &Plan, origins: &[Origin], control: &Control, load: impl FnOnce() -> T) -> T {
-    let Some(every) = plan.connect.resolve_every else { return load() };
-    let (ended, end) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            while end.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                for (target, origin) in plan.origins().iter().zip(origins) {
-                    origin.endpoint.renew(plan, target, control.allowed());
-                }
-            }
-        });
-        let result = load();
-        drop(ended);
-        result
-    })
+/// Resolves the origins' names as often as the plan says, on a thread of its own, until what this gives is dropped. The
+/// load does not wait for a lookup that is under way then.
+fn renew_meanwhile(
+    plan: &Plan,
+    origins: &[Origin],
+    control: &Control,
+) -> Result<Option<Sender<()>>, LoadError> {
+    let Some(every) = plan.connect.resolve_every else { return Ok(None) };
+    let (load, ended) = mpsc::channel();
+    let targets = plan.origins().iter().cloned();
+    let each: Vec<_> = targets.zip(origins.iter().map(|origin| origin.endpoint.clone())).collect();
+    // What says where connections go, without the plan's requests.
+    let (connect, sources) = (plan.connect.clone(), plan.sources.clone());
+    let (plan, control) = (Plan { connect, sources, ..Plan::closed(plan.target.clone()) }, control.clone());
+    let renew = move || {
+        while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+            each.iter().for_each(|(target, endpoint)| endpoint.renew(&plan, target, control.allowed()));
+        }
+    };
+    let thread = thread::Builder::new().name("prony-resolve".to_owned()).spawn(renew);
+    thread.map(|_| Some(load)).map_err(|e| LoadError::System("starting the thread that resolves names", e))
 }
 
-/// The plan's origins, those of HTTPS with what TLS needs; each is reached at one address.
+/// The plan's origins, those of HTTPS with what TLS needs.
 fn origins(
     plan: &Plan,
     division: &Division<'_>,
@@ -296,7 +301,7 @@ fn start_worker(
         finished: outlets.parts.clone(),
         empty: recorders,
     };
-    let (endpoint, tls) = (origin.endpoint.of_worker(first_place), origin.tls.clone());
+    let (endpoint, tls) = (origin.endpoint.clone(), origin.tls.clone());
     let body = move || {
         let prepared = prepare_thread(cpu, endpoint, tls.as_ref(), stamps)
             .and_then(|net| Ok((net, Samples::with_room(worker, samples_max)?)));

@@ -28,7 +28,7 @@ const OLDEST: RequestPlace = RequestPlace(0);
 pub(crate) struct Http1 {
     /// The requests, and how they are where each is its connection's last.
     requests: [Arc<RequestBytes>; 2],
-    /// All requests are the one in memory, on connections that take any number: what else a plan may ask for costs it nothing.
+    /// All requests are the one in memory, on connections that take any number.
     is_plain: bool,
     heads: Heads,
     output: Vec<u8>,
@@ -299,7 +299,7 @@ impl Codec for Http1 {
             connection.framer.feed(input, is_head_request, &mut self.heads, &mut |bytes: &[u8]| {
                 body(OLDEST, bytes);
             });
-        if !self.is_plain && connection.framer.saw_interim() {
+        if !self.is_plain && connection.framer.take_continue() {
             connection.holds_body = false;
         }
         Http1::step(connection, progress, input.len())
@@ -358,5 +358,44 @@ fn wrote_listed(
         connection.written = 0;
         connection.unsent -= 1;
         at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_model::plan::{Plan, Work};
+    use prony_model::secret::Secret;
+    use prony_model::target::Target;
+
+    #[test]
+    fn a_body_is_held_back_until_100_comes() {
+        let mut plan = Plan::closed(Target::parse("http://h/").unwrap());
+        plan.work = Work::Request("POST".to_owned());
+        plan.body = b"hello".to_vec();
+        plan.headers = vec![("expect".to_owned(), Secret::hidden("100-continue"))];
+        let mut codec = Http1::new(&RequestBytes::of_both(&plan).unwrap(), 1);
+        let mut connection = codec.connection();
+        codec.open(&mut connection);
+        // The second is held back as the first was.
+        for _ in 0..2 {
+            codec.submit(&mut connection, OLDEST, 0, false);
+            let head = codec.output(&mut connection).1.to_vec();
+            assert!(head.ends_with(b"\r\n\r\n"), "{head:?}");
+            codec.wrote(&mut connection, head.len(), |_| {});
+            for (answer, is_body_sent) in
+                [("HTTP/1.1 103 Early Hints\r\n\r\n", false), ("HTTP/1.1 100 C\r\n\r\n", true)]
+            {
+                assert!(!codec.has_output(&mut connection));
+                let step = codec.take(&mut connection, answer.as_bytes(), &mut |_, _: &[u8]| {});
+                assert_eq!((step.used, step.what), (answer.len(), What::Part));
+                assert_eq!(codec.has_output(&mut connection), is_body_sent, "{answer}");
+            }
+            assert_eq!(codec.output(&mut connection).1, b"hello");
+            codec.wrote(&mut connection, 5, |_| {});
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+            let step = codec.take(&mut connection, answer, &mut |_, _: &[u8]| {});
+            assert_eq!(step.what, What::Whole { status: 200, reusable: true });
+        }
     }
 }

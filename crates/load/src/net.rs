@@ -5,6 +5,7 @@ pub mod dial;
 pub(crate) mod endpoint;
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 
 use crate::net::endpoint::Endpoint;
@@ -19,8 +20,8 @@ pub(crate) trait Net {
     /// The monotonic clock in nanoseconds.
     fn now_ns(&mut self) -> u64;
     fn cpu_ns(&mut self) -> u64;
-    /// Starts a connect and watches it under `token`: for its end where it is pending, for reading where it is done.
-    fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)>;
+    /// Starts a connect to the origin's address of this number and watches it under `token`: for its end where it is pending, for reading where it is done.
+    fn connect(&mut self, token: u64, address: u32) -> io::Result<(Handle, Connecting)>;
     /// How a pending connect ended; `WouldBlock` while more than TCP has to be agreed on.
     fn connect_result(&mut self, handle: Handle) -> io::Result<()>;
     /// Whether the kernel has sent something of this connection again, which has sent no request yet.
@@ -134,13 +135,20 @@ impl Linux {
     }
 
     fn is_its_own_peer(&self, handle: Handle) -> bool {
-        let Endpoint::Tcp { addresses, .. } = &self.endpoint else { return false };
-        addresses.any(|address| sys::connected_to_itself(handle, address))
+        matches!(self.endpoint, Endpoint::Tcp { .. }) && sys::connected_to_itself(handle)
     }
 
     fn monotonic(&self, stamp: Option<u64>) -> Option<u64> {
         stamp.and_then(|realtime| realtime.checked_add_signed(-self.offset_ns))
     }
+}
+
+/// The next of the local addresses that are of the destination's kind.
+fn next_source<'a>(sources: &'a [IpAddr], next: &mut usize, address: &SocketAddr) -> Option<&'a IpAddr> {
+    let of_kind = || sources.iter().filter(|source| source.is_ipv4() == address.is_ipv4());
+    let source = of_kind().nth(next.checked_rem(of_kind().count())?);
+    *next = next.wrapping_add(1);
+    source
 }
 
 impl Net for Linux {
@@ -156,14 +164,13 @@ impl Net for Linux {
         sys::thread_cpu_ns()
     }
 
-    fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)> {
+    fn connect(&mut self, token: u64, address: u32) -> io::Result<(Handle, Connecting)> {
         let (socket, state) = match &self.endpoint {
             Endpoint::Unix(path) => sys::connect_unix(path)?,
-            Endpoint::Tcp { addresses, sources, first_place } => {
-                let source = sources.get(self.next_source % sources.len().max(1));
-                self.next_source = self.next_source.wrapping_add(1);
-                let address = addresses.of_place(*first_place + token as usize);
-                sys::connect(&address.ok_or(io::ErrorKind::AddrNotAvailable)?, source)?
+            Endpoint::Tcp { addresses, sources } => {
+                let address = addresses.at(address).ok_or(io::ErrorKind::AddrNotAvailable)?;
+                let source = next_source(sources, &mut self.next_source, &address);
+                sys::connect(&address, source)?
             }
         };
         if state == Connecting::Done && self.is_its_own_peer(socket.as_raw_fd()) {

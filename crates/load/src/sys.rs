@@ -206,9 +206,10 @@ pub(crate) fn sent_again(fd: RawFd) -> bool {
 }
 
 /// Whether a socket is connected to itself, as TCP allows on an ephemeral port: it would answer its own requests.
-pub(crate) fn connected_to_itself(fd: RawFd, peer: &SocketAddr) -> bool {
+pub(crate) fn connected_to_itself(fd: RawFd) -> bool {
     let own = net::getsockname(borrow(fd)).and_then(SocketAddr::try_from);
-    own.is_ok_and(|own| (own.ip(), own.port()) == (peer.ip(), peer.port()))
+    let peer = net::getpeername(borrow(fd)).ok().flatten().and_then(|peer| SocketAddr::try_from(peer).ok());
+    own.is_ok_and(|own| peer.is_some_and(|peer| (own.ip(), own.port()) == (peer.ip(), peer.port())))
 }
 
 /// Reads what has arrived; 0 is the peer's end.

@@ -1,16 +1,19 @@
 //! Requests that are not the same each time: texts with places for values, put together before they are due.
 
 use std::collections::VecDeque;
+use std::io::Write;
 use std::sync::Arc;
 
 use prony_model::PlanError;
-use prony_model::plan::Plan;
+use prony_model::plan::{Plan, PlannedRequest};
 use prony_model::values::{Place, Values};
 
 use crate::pace::request_order::RequestOrder;
 
-/// How many requests a worker has ready: more than the events of one turn of its loop.
+/// How many requests a worker has ready, at most: more than the events of one turn of its loop.
 const AHEAD_MAX: usize = 256;
+/// What they take together, at most, where each is longer than its share of it; one is always ready.
+const AHEAD_MAX_BYTES: usize = 16 << 20;
 /// The most that all connections' requests may take, each in a buffer of its own.
 const BUFFERS_MAX_BYTES: usize = 512 << 20;
 /// What a value takes where buffers are made; longer ones make theirs grow.
@@ -66,7 +69,8 @@ impl Text {
             match piece {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
                 Piece::Value(value, place) => of.values.write(*value, *place, of.seed, number, out),
-                Piece::Length => out.extend_from_slice(body_bytes.to_string().as_bytes()),
+                // A Vec takes all that is written.
+                Piece::Length => drop(write!(out, "{body_bytes}")),
             }
         }
     }
@@ -86,7 +90,11 @@ impl Source {
             return Ok(None);
         }
         let places = plan.connections as usize * plan.pipeline as usize;
-        let largest = plan.requests().map(|one| one.body().len() + one.path.len()).max().unwrap_or(0);
+        let length = |one: &PlannedRequest<'_>| {
+            let headers = one.headers().map(|(name, value)| name.len() + value.value().len());
+            one.body().len() + one.path.len() + headers.sum::<usize>()
+        };
+        let largest = plan.requests().map(|one| length(&one)).max().unwrap_or(0);
         if places.saturating_mul(largest) > BUFFERS_MAX_BYTES {
             return Err(PlanError(format!(
                 "Each of {places} requests at once has a buffer of its own for its values, and together they take over {} MiB: \
@@ -127,7 +135,8 @@ pub(crate) struct Ahead<R> {
 impl<R: Render> Ahead<R> {
     /// With buffers for so many requests that are under way.
     pub(crate) fn new(templates: Arc<R>, under_way: usize) -> Ahead<R> {
-        let (most, length) = (AHEAD_MAX, templates.usual_bytes());
+        let length = templates.usual_bytes();
+        let most = (AHEAD_MAX_BYTES / length.max(1)).clamp(1, AHEAD_MAX);
         let buffer = || Rendered { bytes: Vec::with_capacity(length), ..Rendered::default() };
         let free = (0..most + under_way).map(|_| buffer()).collect();
         Ahead {

@@ -103,16 +103,13 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     free: Free,
     /// Places that may begin again at the next turn, each with since when it is free.
     restart: VecDeque<(u32, u64)>,
-    /// Places whose request's body is held back until the server asks for it or this instant has come, each with its
-    /// request's beginning.
-    held: VecDeque<(u64, u32, u64)>,
     /// Places that may begin again later, each by its instant.
     backing_off: BinaryHeap<Reverse<(u64, u32)>>,
     deadlines: Deadlines,
     closing: Closing,
     buffer: Vec<u8>,
-    /// Answers are being taken: what follows from them is written when all are.
-    corked: bool,
+    /// Of this slot's connection answers are being taken: what follows from them is written when all are.
+    corked: Option<u32>,
     drops_bodies: bool,
     reads_short: bool,
     /// What was counted before the clock: connections, whether or not they are still open, and the probe's requests.
@@ -164,13 +161,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
             codec,
             source,
             free: Free::with_capacity(places, idle, place),
-            held: VecDeque::new(),
             restart: VecDeque::with_capacity(places),
             backing_off: BinaryHeap::with_capacity(places),
             deadlines: Deadlines::new(all, shared.timeout_ns),
             closing: Closing::new(shared.closing_max),
             buffer: vec![0; READ_BUFFER_BYTES],
-            corked: false,
+            corked: None,
             reads_short: false,
             before,
             start_ns: 0,
@@ -292,9 +288,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if let Some(Reverse((at, _))) = self.backing_off.peek() {
             until = until.min(*at);
         }
-        if let Some((at, ..)) = self.held.front() {
-            until = until.min(*at);
-        }
         until.min(self.next_due_ns(now).unwrap_or(u64::MAX)).min(self.closing.next_ns())
     }
 
@@ -341,9 +334,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         self.closing.expire(now, &mut self.net);
         self.resend_moved(recorder);
-        if !self.held.is_empty() {
-            self.release_held(recorder, now);
-        }
         self.begin_users(recorder, now);
         // A restarted place may fail at once and queue itself again: only those queued by now are taken.
         for _ in 0..self.restart.len() + self.backing_off.len() {

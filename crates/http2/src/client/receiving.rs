@@ -64,7 +64,7 @@ impl Connection {
             return None;
         }
         let changes = self.heads.changes();
-        self.ordinary.learn(input, block.len(), bytes.len() as u32, status, changes);
+        self.ordinary.learn(input, block.len(), bytes.len() as u32, (status, head.coding), changes);
         *input = rest;
         self.empty_frames = 0;
         self.count_received(bytes.len() as u32);

@@ -36,23 +36,39 @@ pub(super) struct Ordinary {
     pub(super) goes_on: Vec<u8>,
     pub(super) body_bytes: u32,
     pub(super) status: u16,
+    pub(super) coding: Coding,
     /// The table's changes until then; where there was none, more than there can be.
     pub(super) changes: u64,
 }
 
 impl Ordinary {
     pub(super) fn none() -> Ordinary {
-        Ordinary { begins: [0; 5], goes_on: Vec::new(), body_bytes: 0, status: 0, changes: u64::MAX }
+        Ordinary {
+            begins: [0; 5],
+            goes_on: Vec::new(),
+            body_bytes: 0,
+            status: 0,
+            coding: Coding::default(),
+            changes: u64::MAX,
+        }
     }
 
     /// Keeps the one at the front of the input, its header block so many bytes long.
-    pub(super) fn learn(&mut self, input: &[u8], block: usize, body_bytes: u32, status: u16, changes: u64) {
+    pub(super) fn learn(
+        &mut self,
+        input: &[u8],
+        block: usize,
+        body_bytes: u32,
+        head: (u16, Coding),
+        changes: u64,
+    ) {
         const HEADER_BYTES: usize = 9;
         let Some((begins, _)) = input.split_first_chunk() else { return };
         let Some(goes_on) = input.get(HEADER_BYTES..HEADER_BYTES + block + begins.len()) else { return };
         self.goes_on.clear();
         self.goes_on.extend_from_slice(goes_on);
-        (self.begins, self.body_bytes, self.status, self.changes) = (*begins, body_bytes, status, changes);
+        (self.begins, self.body_bytes, self.changes) = (*begins, body_bytes, changes);
+        (self.status, self.coding) = head;
     }
 
     /// For a new connection, whose table is empty.

@@ -5,9 +5,11 @@ use std::io::{self, Read};
 use flate2::read::MultiGzDecoder;
 use prony_http2::Coding;
 
-/// The longest coded body that is kept, and the longest that one is decoded to: what a few bytes can be blown up to is bounded.
-const CODED_MAX_BYTES: usize = 16 << 20;
+/// The longest coded body that is kept, by each connection or stream, and the longest that one is decoded to.
+const CODED_MAX_BYTES: usize = 1 << 20;
 const DECODED_MAX_BYTES: u64 = 64 << 20;
+/// What a connection or stream keeps room for between two bodies.
+const KEPT_BYTES: usize = 64 << 10;
 /// What is decoded at once.
 const PIECE_BYTES: usize = 16 << 10;
 
@@ -27,6 +29,7 @@ impl CodedBody {
 
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
+        self.bytes.shrink_to(KEPT_BYTES);
         self.too_long = false;
     }
 
@@ -108,6 +111,6 @@ mod tests {
         assert!(
             bomb.len() < CODED_MAX_BYTES && read(&bomb, Coding::Gzip).unwrap_err().contains("over 64 MiB")
         );
-        assert!(read(&vec![0; CODED_MAX_BYTES + 1], Coding::Identity).unwrap_err().contains("over 16 MiB"));
+        assert!(read(&vec![0; CODED_MAX_BYTES + 1], Coding::Identity).unwrap_err().contains("over 1 MiB"));
     }
 }

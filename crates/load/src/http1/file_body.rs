@@ -1,8 +1,8 @@
 //! A body that stays in its file: what of it, whole or in chunks, stands at which place on the wire.
 
 use std::fs::{File, Metadata};
-use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use prony_model::PlanError;
 use prony_model::plan::BodyFile;
@@ -11,6 +11,8 @@ use super::request::CHUNK_BYTES;
 
 /// What is read for one write.
 const PIECE_BYTES: u64 = 256 << 10;
+/// A piece, and a chunk more around it.
+pub(super) const PIECE_MAX_BYTES: usize = (PIECE_BYTES + 2 * FRAMED_BYTES) as usize;
 /// A whole chunk with its length before it: `4000`, and two line ends.
 const FRAMED_BYTES: u64 = CHUNK_BYTES as u64 + 8;
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
@@ -23,6 +25,8 @@ pub(super) struct FileBody {
     chunked: bool,
     /// When it was last changed, before the load.
     changed: (i64, i64),
+    /// A read of it failed.
+    failed: AtomicBool,
 }
 
 impl FileBody {
@@ -31,7 +35,14 @@ impl FileBody {
         let opened = File::open(&body.path).and_then(|file| Ok((file.metadata()?, file)));
         let (about, file) =
             opened.map_err(|e| PlanError(format!("--body-file {path} cannot be read: {e}.")))?;
-        let body = FileBody { file, path, bytes: body.bytes, chunked, changed: when_changed(&about) };
+        let body = FileBody {
+            file,
+            path,
+            bytes: body.bytes,
+            chunked,
+            changed: when_changed(&about),
+            failed: AtomicBool::new(false),
+        };
         if about.len() == body.bytes { Ok(body) } else { Err(body.has_changed()) }
     }
 
@@ -39,12 +50,12 @@ impl FileBody {
     pub(super) fn check(&self) -> Result<(), PlanError> {
         let about = self.file.metadata();
         let is_same = about.is_ok_and(|now| now.len() == self.bytes && when_changed(&now) == self.changed);
-        if is_same { Ok(()) } else { Err(self.has_changed()) }
+        if is_same && !self.failed.load(Ordering::Relaxed) { Ok(()) } else { Err(self.has_changed()) }
     }
 
     fn has_changed(&self) -> PlanError {
         PlanError(format!(
-            "--body-file {} has changed while it was used: give one that stays as it is.",
+            "--body-file {} has changed while it was used, or could not be read to its end: give one that stays as it is.",
             self.path
         ))
     }
@@ -85,7 +96,9 @@ impl FileBody {
     fn read(&self, at: u64, length: u64, room: &mut Vec<u8>) {
         let begins = room.len();
         room.resize(begins + length as usize, 0);
-        let _: io::Result<()> = self.file.read_exact_at(&mut room[begins..], at);
+        if self.file.read_exact_at(&mut room[begins..], at).is_err() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
     }
 }
 

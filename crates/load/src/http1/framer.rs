@@ -74,6 +74,7 @@ pub struct Framer {
     status: u16,
     reusable: bool,
     interim: u8,
+    asked_for_body: bool,
     coding: Coding,
     beyond_head: bool,
     bare_line_feed: bool,
@@ -93,6 +94,7 @@ impl Framer {
             status: 0,
             reusable: false,
             interim: 0,
+            asked_for_body: false,
             coding: Coding::Identity,
             beyond_head: false,
             bare_line_feed: false,
@@ -300,15 +302,15 @@ impl Framer {
         self.coding
     }
 
-    /// Whether an interim response (1xx) to the request has come, and no other yet.
-    #[inline]
-    pub(crate) fn saw_interim(&self) -> bool {
-        self.interim > 0
+    /// Whether the server has asked for the request's body (100) since this was asked last.
+    pub(crate) fn take_continue(&mut self) -> bool {
+        std::mem::take(&mut self.asked_for_body)
     }
 
     fn take_head(&mut self, head: &Head) -> Result<(), ProtocolError> {
         if head.status < 200 {
             self.interim += 1;
+            self.asked_for_body |= head.status == 100;
             if head.status == 101 {
                 return Err(ProtocolError("the server switched protocols (101), which nobody asked for"));
             }

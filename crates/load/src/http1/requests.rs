@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::file_body::FileBody;
+use super::file_body::{FileBody, PIECE_MAX_BYTES};
 use super::{OUTPUT_BYTES, request};
 use crate::values::{Render, Rendered, Source, Text};
 use prony_model::plan::PlannedRequest;
@@ -82,27 +82,26 @@ struct Listed {
 impl RequestBytes {
     /// The plan's requests, and how each is where it is its connection's last: of a plan that has such.
     pub(crate) fn of_both(plan: &Plan) -> Result<[Arc<RequestBytes>; 2], PlanError> {
-        let usual = Arc::new(RequestBytes::of(plan, plan.keepalive)?);
-        let last = if plan.keepalive && plan.life().is_some() {
-            Arc::new(RequestBytes::of(plan, false)?)
-        } else {
-            Arc::clone(&usual)
-        };
-        Ok([usual, last])
+        if !plan.keepalive || plan.life().is_none() {
+            let all = Arc::new(RequestBytes::of(plan, plan.keepalive, BYTES_MAX)?);
+            return Ok([Arc::clone(&all), all]);
+        }
+        let of = |keepalive| Ok(Arc::new(RequestBytes::of(plan, keepalive, BYTES_MAX / 2)?));
+        Ok([of(true)?, of(false)?])
     }
 
-    fn of(plan: &Plan, keepalive: bool) -> Result<RequestBytes, PlanError> {
+    fn of(plan: &Plan, keepalive: bool, most: usize) -> Result<RequestBytes, PlanError> {
         let pipeline = plan.pipeline as usize;
         let hosts: Vec<String> = plan.origins().iter().map(Target::host_header).collect();
         let (mut bytes, mut bounds, mut is_head) = (Vec::new(), vec![0], Vec::new());
-        let mut left = plan.requests().fold(BYTES_MAX, |left, one| left.saturating_sub(one.body().len()));
+        let mut left = plan.requests().fold(most, |left, one| left.saturating_sub(one.body().len()));
         let (source, mut templates) = (Source::of(plan)?, Vec::new());
         for one in plan.requests() {
             if left == 0 {
                 return Err(PlanError(format!(
                     "The list's {} requests take over {} MiB with their headers and bodies: give a shorter list or body.",
                     plan.requests().count(),
-                    BYTES_MAX >> 20
+                    most >> 20
                 )));
             }
             if source.is_some() {
@@ -110,7 +109,7 @@ impl RequestBytes {
             } else {
                 bytes.extend(request::build(&hosts[one.origin], keepalive, &one));
             }
-            left = left.min(BYTES_MAX.saturating_sub(bytes.len()));
+            left = left.min(most.saturating_sub(bytes.len()));
             bounds.push(bytes.len());
             is_head.push(one.method == "HEAD");
         }
@@ -184,9 +183,13 @@ impl RequestBytes {
         VecDeque::with_capacity(if self.have_values() { self.pipeline + 1 } else { 0 })
     }
 
-    /// The most bytes that [`RequestBytes::several`] puts together.
+    /// The most bytes that [`RequestBytes::several`] or [`RequestBytes::of_file`] puts together.
     pub(super) fn most_at_once(&self) -> usize {
-        if self.are_listed() && self.pipeline > 1 { OUTPUT_BYTES } else { 0 }
+        match &self.file {
+            Some(_) => self.bytes.len() + PIECE_MAX_BYTES,
+            None if self.are_listed() && self.pipeline > 1 => OUTPUT_BYTES,
+            None => 0,
+        }
     }
 
     /// The length of a request, by its number in the list; without one, of the one there is.

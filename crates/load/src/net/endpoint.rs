@@ -10,52 +10,62 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use crate::error::LoadError;
 use prony_model::{Plan, PlanError, Target};
 
+/// So many addresses that a load's connections went to are named at its end.
+const EVER_MAX: usize = 100;
+
 #[derive(Debug, Clone)]
 pub(crate) enum Endpoint {
     /// TCP, from these local addresses in turn, or from whichever the kernel chooses if there are none.
     Tcp {
         addresses: Addresses,
         sources: Vec<IpAddr>,
-        /// The number of the worker's first connection among all of the load's.
-        first_place: usize,
     },
     Unix(PathBuf),
 }
 
 /// The addresses of an origin that its connections go to in turn; all workers see what a new resolution changes.
 #[derive(Debug, Clone)]
-pub(crate) struct Addresses(Arc<RwLock<Vec<SocketAddr>>>);
+pub(crate) struct Addresses(Arc<RwLock<Known>>);
+
+#[derive(Debug)]
+struct Known {
+    now: Vec<SocketAddr>,
+    /// They, and those that they replaced.
+    ever: Vec<SocketAddr>,
+}
 
 impl Addresses {
     fn of(addresses: Vec<SocketAddr>) -> Addresses {
-        Addresses(Arc::new(RwLock::new(addresses)))
+        Addresses(Arc::new(RwLock::new(Known { ever: addresses.clone(), now: addresses })))
     }
 
     /// They are replaced as a whole: one whose writer panicked is as good.
-    fn all(&self) -> RwLockReadGuard<'_, Vec<SocketAddr>> {
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn first(&self) -> Option<SocketAddr> {
-        self.all().first().copied()
+        self.known().now.first().copied()
     }
 
-    pub(crate) fn of_place(&self, place: usize) -> Option<SocketAddr> {
-        let all = self.all();
-        all.get(place.checked_rem(all.len())?).copied()
-    }
-
-    pub(crate) fn any(&self, is_so: impl FnMut(&SocketAddr) -> bool) -> bool {
-        self.all().iter().any(is_so)
+    /// The address of this number, counted on from the first again where there are fewer by now.
+    pub(crate) fn at(&self, number: u32) -> Option<SocketAddr> {
+        let known = self.known();
+        known.now.get((number as usize).checked_rem(known.now.len())?).copied()
     }
 
     /// Takes what the name stands for now. One address stays where it is still among them.
     fn renew(&self, found: Vec<SocketAddr>, all: bool) {
         let kept = self.first().filter(|first| !all && found.contains(first));
         let chosen = if all { found } else { kept.or(found.first().copied()).into_iter().collect() };
-        if !chosen.is_empty() {
-            *self.0.write().unwrap_or_else(PoisonError::into_inner) = chosen;
+        if chosen.is_empty() || chosen == self.known().now {
+            return;
         }
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let new: Vec<_> = chosen.iter().filter(|one| !known.ever.contains(one)).copied().collect();
+        let room = EVER_MAX.saturating_sub(known.ever.len());
+        known.ever.extend(new.into_iter().take(room));
+        known.now = chosen;
     }
 }
 
@@ -91,25 +101,13 @@ impl Endpoint {
         } else {
             vec![first_that_accepts(plan, origin, &addresses)?]
         };
-        let is_reached_from =
-            |source: &&IpAddr| addresses.iter().any(|address| source.is_ipv4() == address.is_ipv4());
-        let sources = plan.sources.iter().filter(is_reached_from).copied().collect();
-        Ok(Endpoint::Tcp { addresses: Addresses::of(addresses), sources, first_place: 0 })
+        Ok(Endpoint::Tcp { addresses: Addresses::of(addresses), sources: plan.sources.clone() })
     }
 
-    /// Those that its connections go to in turn; of a Unix socket none.
+    /// Those that its connections go to in turn, and went to before; of a Unix socket none.
     pub(crate) fn addresses(&self) -> Vec<String> {
         let Endpoint::Tcp { addresses, .. } = self else { return Vec::new() };
-        addresses.all().iter().map(ToString::to_string).collect()
-    }
-
-    /// The same for a worker whose first connection has this number.
-    pub(crate) fn of_worker(&self, first_place: u32) -> Endpoint {
-        let mut endpoint = self.clone();
-        if let Endpoint::Tcp { first_place: first, .. } = &mut endpoint {
-            *first = first_place as usize;
-        }
-        endpoint
+        addresses.known().ever.iter().map(ToString::to_string).collect()
     }
 
     /// Resolves the origin's name again, for connections from now on; where that fails, all stays as it is.
@@ -262,7 +260,7 @@ mod tests {
     fn places_take_all_addresses_in_turn_until_others_are_found() {
         let at = |last: u8| SocketAddr::from(([127, 0, 0, last], 80));
         let all = Addresses::of(vec![at(1), at(2), at(3)]);
-        let seen = |all: &Addresses| (0..4).map(|place| all.of_place(place).unwrap()).collect::<Vec<_>>();
+        let seen = |all: &Addresses| (0..4).map(|number| all.at(number).unwrap()).collect::<Vec<_>>();
         assert_eq!(seen(&all), [at(1), at(2), at(3), at(1)]);
         all.renew(vec![at(4)], true);
         assert_eq!(seen(&all), [at(4); 4]);
@@ -273,6 +271,8 @@ mod tests {
         assert_eq!(one.first(), Some(at(1)), "it is still one of them");
         one.renew(vec![at(2), at(3)], false);
         assert_eq!(seen(&one), [at(2); 4]);
+        let endpoint = Endpoint::Tcp { addresses: one, sources: Vec::new() };
+        assert_eq!(endpoint.to_string(), "127.0.0.1:80, 127.0.0.2:80", "both had connections");
     }
 
     #[test]

@@ -40,7 +40,13 @@ enum Course {
 }
 
 impl Course {
+    #[inline]
     fn due_ns(&mut self, k: u64) -> Option<u64> {
+        if let Course::Constant(rate) = self { Some(rate.due_ns(k)) } else { self.other_due_ns(k) }
+    }
+
+    #[inline(never)]
+    fn other_due_ns(&mut self, k: u64) -> Option<u64> {
         match self {
             Course::Constant(rate) => Some(rate.due_ns(k)),
             Course::Ramp(ramp) => ramp.due_ns(k),

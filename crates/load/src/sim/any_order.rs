@@ -323,7 +323,7 @@ impl<S: Servers> Net for Network<S> {
     }
 
     #[inline(never)]
-    fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)> {
+    fn connect(&mut self, token: u64, _address: u32) -> io::Result<(Handle, Connecting)> {
         let world = &mut *self.world.borrow_mut();
         world.pass();
         let Conditions { refused_per_mille, connect_ns, .. } = world.servers.conditions();

@@ -60,7 +60,7 @@ impl Net for SimNet {
     }
 
     #[inline(never)]
-    fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)> {
+    fn connect(&mut self, token: u64, _address: u32) -> io::Result<(Handle, Connecting)> {
         self.world.borrow_mut().connect(token)
     }
 

@@ -101,7 +101,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
             recorder.read_of_none(step.used);
         }
         match step.what {
-            What::Draining => *index = self.drain(recorder, *index, now),
+            What::Draining => {
+                *index = self.drain(recorder, *index, now);
+                self.corked = Some(*index);
+            }
             What::Broken(kind, reason) => {
                 let sent = self.send_goaway(*index, now);
                 recorder.wrote(sent);
@@ -291,6 +294,11 @@ fn decode(
     coding: Coding,
     (now, status): (u64, u16),
 ) -> bool {
+    if !expect.accepts_status(status) {
+        // Its status fails it, whatever its body.
+        requests.body(place).reset();
+        return true;
+    }
     let decoded = requests.body(place).decode(expect, coding);
     let why = match decoded {
         Ok(bytes) => {

@@ -10,8 +10,11 @@ use super::Worker;
 use super::slot::State;
 
 impl<N: Net, C: Codec> Worker<N, C> {
-    /// The time of a slot's oldest request is over, or will be.
+    /// The time of a slot's oldest request, or of a body that is held back, is over, or will be.
     pub(super) fn on_deadline(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+        if self.codec.holds_body(&self.slots[index as usize].connection) {
+            self.release_in_time(recorder, index, now);
+        }
         while let Some((place, since_ns)) = self.slots[index as usize].oldest() {
             if now.saturating_sub(since_ns) < self.shared.timeout_ns {
                 return self.deadlines.start(index, since_ns);
@@ -50,11 +53,15 @@ impl<N: Net, C: Codec> Worker<N, C> {
     #[inline]
     pub(super) fn wait_for_stream(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> bool {
         // While answers are taken the connection stays where it is: they are the slot's.
-        if C::DRAINS && !self.corked {
+        if C::DRAINS && self.corked != Some(index) {
             self.drain_if_spent(recorder, index, now);
         }
         let slot = &mut self.slots[index as usize];
-        let waits = slot.state == State::Connected && slot.is_full(&self.codec);
+        let waits = match slot.state {
+            State::Connected => slot.is_full(&self.codec),
+            // One that is being opened has the requests that it may carry.
+            _ => C::DRAINS && slot.left == 0,
+        };
         slot.waiting_for_stream += u32::from(waits);
         waits
     }

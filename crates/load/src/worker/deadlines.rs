@@ -26,7 +26,12 @@ impl Deadlines {
     /// The time of a request on this slot runs from then on: the slot is looked at when it is over, or before.
     #[inline]
     pub(crate) fn start(&mut self, slot: u32, since_ns: u64) {
-        let at_ns = since_ns.saturating_add(self.timeout_ns);
+        self.look_by(slot, since_ns.saturating_add(self.timeout_ns));
+    }
+
+    /// The slot is looked at by then, whatever its requests' time.
+    #[inline]
+    pub(crate) fn look_by(&mut self, slot: u32, at_ns: u64) {
         if at_ns < self.due_ns[slot as usize] {
             self.look(slot, at_ns);
         }

@@ -73,6 +73,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         for _ in 0..self.moved.len() {
             let Some((index, times, rendered)) = self.moved.pop_front() else { return };
             let now = self.fresh_stamp(recorder);
+            self.drain_if_spent(recorder, index, now);
             let slot = &mut self.slots[index as usize];
             let waits = slot.left == 0 || slot.state == State::Connected && slot.is_spent(&self.codec);
             if waits || recorder.over() {
@@ -101,10 +102,19 @@ impl<N: Net, C: Codec> Worker<N, C> {
             && slot.requests.is_empty()
             && slot.is_spent(&self.codec)
         {
-            if slot.left == 0 {
+            if slot.left == 0 && !slot.watches_writing {
                 self.say_farewell(recorder, index, now);
             }
             self.drop_connection(recorder, index, now);
+            self.drain_behind(recorder, index, now);
+        }
+    }
+
+    /// Where this was a draining connection that is closed now, the one that stands in its stead may drain.
+    pub(super) fn drain_behind(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+        let home = self.home(index);
+        if home != index && self.slots[home as usize].waiting_for_stream > 0 {
+            self.drain_if_spent(recorder, home, now);
         }
     }
 

@@ -172,9 +172,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
             Ok(read) => {
                 recorder.read(read.count);
                 // Requests that follow from these answers go out together.
-                self.corked = true;
+                self.corked = Some(index);
                 let (index, now) = self.take_answers(recorder, index, now, &read);
-                self.corked = false;
+                self.corked = None;
                 let waits = C::DRAINS && self.slots[index as usize].waiting_for_stream > 0;
                 let index = if waits { self.drain_if_spent(recorder, index, now) } else { index };
                 self.restart_waiting(index, now);
@@ -352,6 +352,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         self.last_resolved_ns = now;
         self.restart_waiting(index, now);
+        self.drain_behind(recorder, index, now);
     }
 }
 

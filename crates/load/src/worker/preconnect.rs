@@ -34,7 +34,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             }
             while next < self.connections as usize && pending < PRECONNECTS_AT_ONCE {
                 self.codec.open(&mut self.slots[next].connection);
-                match self.net.connect(next as u64) {
+                match self.net.connect(next as u64, self.slots[next].address) {
                     Ok((handle, Connecting::Done)) => {
                         self.slots[next].handle = handle;
                         self.slots[next].state = State::Connected;

@@ -11,7 +11,7 @@ use super::events::stream_error_kind;
 use super::slot::State;
 use super::{Worker, connect_error_kind};
 
-/// How long a body is held back for the server's word: what curl waits.
+/// How long a body is held back for the server's 100: what curl waits.
 const CONTINUE_NS: u64 = 1_000_000_000;
 
 impl<N: Net, C: Codec> Worker<N, C> {
@@ -41,7 +41,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.deadlines.start(index, now);
         match state {
             State::Unconnected => self.connect(recorder, index, now),
-            State::Connected if !self.corked => self.flush(recorder, index, now),
+            State::Connected if self.corked != Some(index) => self.flush(recorder, index, now),
             State::Connected | State::Connecting | State::Preconnecting => {}
         }
     }
@@ -56,7 +56,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     pub(super) fn connect(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
         self.codec.open(&mut slot.connection);
-        match self.net.connect(u64::from(index)) {
+        match self.net.connect(u64::from(index), slot.address) {
             Ok((handle, connecting)) => {
                 slot.handle = handle;
                 slot.wakes_at = 1;
@@ -131,34 +131,31 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// The head is written, and the body waits for the server's word or its time.
+    /// The head is written, and the body waits for the server's 100 or its time.
     #[cold]
     fn hold(&mut self, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
-        if !self.codec.has_output(&mut slot.connection)
-            && let Some((place, _)) = slot.oldest()
-            && let Some(times) = slot.requests.get_mut(place)
-        {
-            self.held.push_back((now + CONTINUE_NS, index, times.dispatched_ns));
+        if !self.codec.has_output(&mut slot.connection) {
+            self.deadlines.look_by(index, now + CONTINUE_NS);
         }
     }
 
-    /// Bodies that have been held back for long enough go out (RFC 9110, 10.1.1: a server may not know of the word).
+    /// A body that has been held back for long enough goes out (RFC 9110, 10.1.1: a server may not know of the header).
     #[cold]
-    pub(super) fn release_held(&mut self, recorder: &mut Recorder, now: u64) {
-        while let Some((_, index, dispatched_ns)) = self.held.front().copied().filter(|(at, ..)| *at <= now) {
-            self.held.pop_front();
-            let slot = &mut self.slots[index as usize];
-            let is_same = slot.oldest().and_then(|(place, _)| slot.requests.get_mut(place));
-            if is_same.is_some_and(|times| times.dispatched_ns == dispatched_ns)
-                && slot.state == State::Connected
-                && self.codec.holds_body(&slot.connection)
-            {
-                self.codec.release_body(&mut slot.connection);
-                let now = self.fresh_stamp(recorder);
-                self.flush(recorder, index, now);
-            }
+    pub(super) fn release_in_time(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+        let slot = &mut self.slots[index as usize];
+        let Some(sent_ns) = slot.requests.first().and_then(|place| Some(slot.requests.get(place)?.sent_ns))
+        else {
+            return;
+        };
+        if slot.state != State::Connected || self.codec.has_output(&mut slot.connection) {
+            return;
         }
+        if sent_ns + CONTINUE_NS > now {
+            return self.deadlines.look_by(index, sent_ns + CONTINUE_NS);
+        }
+        self.codec.release_body(&mut slot.connection);
+        self.flush(recorder, index, now);
     }
 
     /// Takes note of how many of the slot's requests wait for the peer's leave to send more of their bodies.

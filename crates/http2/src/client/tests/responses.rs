@@ -288,3 +288,20 @@ fn a_response_like_the_last_one_is_taken_at_once() {
     sent(&mut c, &requests(b""));
     assert_eq!(c.take_fast(&mut &response(1)[..]), None, "another connection");
 }
+
+#[test]
+fn each_response_tells_its_bodys_coding() {
+    let gzip = [(":status", "200"), ("content-encoding", "gzip"), ("content-length", "5")];
+    let plain = [(":status", "200"), ("content-length", "5")];
+    let response = |stream, fields: &[(&str, &str)]| {
+        [headers(stream, fields, false), data(stream, b"Hello", true)].concat()
+    };
+    let mut c = asked(8);
+    // The first of a kind is read, the second repeats its head, the third is taken at once.
+    for place in 0..8u16 {
+        let (fields, coding) =
+            if place < 4 { (&gzip[..], Coding::Gzip) } else { (&plain[..], Coding::Identity) };
+        take(&mut c, &response(u32::from(place) * 2 + 1, fields)).unwrap();
+        assert_eq!(c.coding(place), coding, "{place}");
+    }
+}

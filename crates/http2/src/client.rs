@@ -85,7 +85,6 @@ struct Stream {
     has_head: bool,
     to_head: bool,
     interim: u8,
-    coding: Coding,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -112,6 +111,8 @@ pub struct Connection {
     heads: Heads,
     ordinary: Ordinary,
     streams: Vec<Stream>,
+    /// How the body of each place's last response is coded; not after [`Connection::take_fast`].
+    codings: Vec<Coding>,
     open: VecDeque<(u32, StreamPlace)>,
     /// How many of them, the youngest ones, have requests of which nothing is written.
     unsent: usize,
@@ -150,6 +151,7 @@ impl Connection {
             heads: Heads::default(),
             ordinary: Ordinary::none(),
             streams: vec![Stream::default(); most],
+            codings: vec![Coding::default(); most],
             open: VecDeque::with_capacity(most),
             unsent: 0,
             queue: VecDeque::with_capacity(most),
@@ -238,7 +240,7 @@ impl Connection {
 
     /// How the body of the response that this place had last is coded; not after [`Connection::take_fast`].
     pub fn coding(&self, place: StreamPlace) -> Coding {
-        self.streams[usize::from(place)].coding
+        self.codings[usize::from(place)]
     }
 
     /// How many requests wait for the server's windows with their bodies, once all that is outgoing is written.
@@ -249,7 +251,7 @@ impl Connection {
     /// Takes the next step from `input`, until [`Step::More`]. Between two steps anything else may be called.
     pub fn take<'b>(&mut self, input: &mut &'b [u8]) -> Result<Step<'b>, Fault> {
         if let Some((place, status, bytes)) = self.take_fast(input) {
-            self.streams[usize::from(place)].coding = self.ordinary.coding;
+            self.codings[usize::from(place)] = self.ordinary.coding;
             return Ok(Step::End { place, status: Some(status), bytes });
         }
         if let Some(step) = self.take_ordinary(input) {

@@ -9,6 +9,7 @@ use crate::pace::request_order::RequestOrder;
 use crate::values::Rendered;
 use prony_http2::Coding;
 use prony_model::measurement::{ErrorKind, Tolerance};
+use prony_model::plan::{Plan, Protocol};
 
 use requests::{RequestPlace, Requests};
 
@@ -21,6 +22,9 @@ pub(crate) trait Codec {
     const IN_ORDER: bool;
     /// Each answer names its request, and the peer says how many a connection may carry: others are found as they come.
     const MULTIPLEXED: bool;
+    /// Connections take any number of requests, all to one address; none has values or holds its body back, and no response is
+    /// decoded. Over HTTP/1 all are the one in memory. What else a plan may ask for costs such loads no instruction.
+    const PLAIN: bool;
     /// A connection may end for new requests while its own are still answered; another is opened beside it then.
     const DRAINS: bool = false;
 
@@ -152,6 +156,16 @@ pub(crate) trait Codec {
     fn coding(&self, connection: &Self::Connection, place: RequestPlace) -> Coding;
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
+}
+
+/// Whether a plan's codec is [`Codec::PLAIN`].
+pub(crate) fn is_plain(plan: &Plan) -> bool {
+    let one_in_memory = plan.work.list().is_none() && plan.body_file.is_none() && !plan.waits_for_continue();
+    let of_each = plan.life().is_some() || !plan.values.is_empty();
+    !of_each
+        && !plan.decode
+        && !plan.connect.all_addresses
+        && (plan.protocol == Protocol::Http2 || one_in_memory)
 }
 
 /// What bytes are that came while no request was unanswered.

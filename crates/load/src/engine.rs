@@ -13,7 +13,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::codec::Codec;
+use crate::codec::{self, Codec};
 use crate::control::{Control, Gauge, Snapshot};
 use crate::error::LoadError;
 use crate::expect::Expectations;
@@ -122,21 +122,31 @@ pub fn run_shard(
     let (parts, finished_parts) = mpsc::channel();
     let outlets = Outlets { to_engine, parts, parts_asked: take_part.is_some() };
     let inlets = Inlets { from_workers, parts: finished_parts };
-    let mut handles = Vec::new();
+    let (is_plain, mut handles) = (codec::is_plain(plan), Vec::new());
     for worker in shard.workers() {
         // The first worker counts them as its own.
         let before = std::mem::take(&mut before);
         let origin = &origins[division.origin_of(worker)];
+        let start =
+            Starting { division: &division, shard, worker, origin, shared: &shared, outlets: &outlets };
         let handle = match &requests {
             Requests::Http1(bytes) => {
-                let codec = Http1::new(bytes, division.connections(worker) as usize * plan.pipeline as usize);
-                start_worker(&division, (shard, worker), origin, &shared, codec, before, &outlets)
+                let at_once = division.connections(worker) as usize * plan.pipeline as usize;
+                if is_plain {
+                    start.with(Http1::<true>::new(bytes, at_once), before)
+                } else {
+                    start.with(Http1::<false>::new(bytes, at_once), before)
+                }
             }
             Requests::Http2(blocks, templates) => {
                 // The plan's check has bounded it.
                 let streams = u16::try_from(plan.pipeline).unwrap_or(u16::MAX);
-                let codec = Http2::new(blocks, plan.connect.all_addresses, streams, templates.as_ref());
-                start_worker(&division, (shard, worker), origin, &shared, codec, before, &outlets)
+                let (by_address, templates) = (plan.connect.all_addresses, templates.as_ref());
+                if is_plain {
+                    start.with(Http2::<true>::new(blocks, by_address, streams, templates), before)
+                } else {
+                    start.with(Http2::<false>::new(blocks, by_address, streams, templates), before)
+                }
             }
         };
         handles.push(handle?);
@@ -255,78 +265,84 @@ fn closing_max(connections: u32, shard: Shard, open_files: u64) -> usize {
     usize::try_from(room / u64::from(shard.count.max(1))).unwrap_or(usize::MAX)
 }
 
-fn start_worker(
-    division: &Division<'_>,
-    (shard, worker): (Shard, u32),
-    origin: &Origin,
-    shared: &Arc<Shared>,
-    codec: impl Codec + Send + 'static,
-    before: RunTotal,
-    outlets: &Outlets,
-) -> Result<WorkerHandle, LoadError> {
-    let (plan, number, place) = (division.plan, division.origin_of(worker), worker - shard.first);
-    let (go, told) = mpsc::channel::<Go>();
-    let (empty, recorders) = mpsc::channel();
-    let gauge = Arc::new(Gauge::default());
-    let connections = division.connections(worker);
-    let source = Source::of(division, worker, shard);
-    let connections = match &source {
-        Source::Ramped { users, .. } => u32::try_from(users.slots()).unwrap_or(connections),
-        Source::Closed { .. } | Source::Open(_) => connections,
-    };
-    let cpu = (!plan.cpus.is_empty()).then(|| plan.cpus[place as usize % plan.cpus.len()]);
-    // Users of a ramp connect when they come.
-    let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
-    let samples_max = division.samples(worker);
-    let first_place = division.first_place(worker);
-    let assignment = Assignment {
-        place: division.of_origin(place),
-        idle: Arc::clone(&origin.idle),
-        connections,
-        addresses: if plan.connect.all_addresses { origin.endpoint.addresses().len() as u32 } else { 0 },
-        first_place,
-        first_lives: division.first_lives(worker),
-        source,
-        request_order: division.request_order(worker),
-        before,
-    };
-    let stamps = !plan.user_clock;
-    let (shared, to_engine, worker_gauge) =
-        (Arc::clone(shared), outlets.to_engine.clone(), Arc::clone(&gauge));
-    let sink = PartSink {
-        worker,
-        place: place as usize,
-        counts_waits: outlets.parts_asked,
-        connections_max: CONNECTIONS_MAX.div_ceil(shard.of.max(1) as usize),
-        finished: outlets.parts.clone(),
-        empty: recorders,
-    };
-    let (endpoint, tls) = (origin.endpoint.clone(), origin.tls.clone());
-    let body = move || {
-        let prepared = prepare_thread(cpu, endpoint, tls.as_ref(), stamps)
-            .and_then(|net| Ok((net, Samples::with_room(worker, samples_max)?)));
-        let (net, samples) = match prepared {
-            Ok(prepared) => prepared,
-            Err(e) => return drop(to_engine.send(FromWorker::Ready(number, Err(e)))),
+/// A worker that is to be started.
+struct Starting<'a> {
+    division: &'a Division<'a>,
+    shard: Shard,
+    worker: u32,
+    origin: &'a Origin,
+    shared: &'a Arc<Shared>,
+    outlets: &'a Outlets,
+}
+
+impl Starting<'_> {
+    /// Starts it; `before` is what was counted already.
+    fn with(self, codec: impl Codec + Send + 'static, before: RunTotal) -> Result<WorkerHandle, LoadError> {
+        let Starting { division, shard, worker, origin, shared, outlets } = self;
+        let (plan, number, place) = (division.plan, division.origin_of(worker), worker - shard.first);
+        let (go, told) = mpsc::channel::<Go>();
+        let (empty, recorders) = mpsc::channel();
+        let gauge = Arc::new(Gauge::default());
+        let connections = division.connections(worker);
+        let source = Source::of(division, worker, shard);
+        let connections = match &source {
+            Source::Ramped { users, .. } => u32::try_from(users.slots()).unwrap_or(connections),
+            Source::Closed { .. } | Source::Open(_) => connections,
         };
-        let mut worker = Worker::new(net, codec, shared, worker_gauge, assignment);
-        let ready = if preconnects {
-            worker.preconnect()
-        } else {
-            Ok(Preconnected { established: 0, first_failure: None })
+        let cpu = (!plan.cpus.is_empty()).then(|| plan.cpus[place as usize % plan.cpus.len()]);
+        // Users of a ramp connect when they come.
+        let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
+        let samples_max = division.samples(worker);
+        let first_place = division.first_place(worker);
+        let assignment = Assignment {
+            place: division.of_origin(place),
+            idle: Arc::clone(&origin.idle),
+            connections,
+            addresses: if plan.connect.all_addresses { origin.endpoint.addresses().len() as u32 } else { 0 },
+            first_place,
+            first_lives: division.first_lives(worker),
+            source,
+            request_order: division.request_order(worker),
+            before,
         };
-        // A closed channel on either side means that the engine gives the load up.
-        let _ = to_engine.send(FromWorker::Ready(number, ready));
-        match told.recv() {
-            Ok(Some((start_ns, edges))) => {
-                let ended = worker.run(start_ns, edges, sink, samples);
-                let _ = to_engine.send(FromWorker::Done(ended));
+        let stamps = !plan.user_clock;
+        let (shared, to_engine, worker_gauge) =
+            (Arc::clone(shared), outlets.to_engine.clone(), Arc::clone(&gauge));
+        let sink = PartSink {
+            worker,
+            place: place as usize,
+            counts_waits: outlets.parts_asked,
+            connections_max: CONNECTIONS_MAX.div_ceil(shard.of.max(1) as usize),
+            finished: outlets.parts.clone(),
+            empty: recorders,
+        };
+        let (endpoint, tls) = (origin.endpoint.clone(), origin.tls.clone());
+        let body = move || {
+            let prepared = prepare_thread(cpu, endpoint, tls.as_ref(), stamps)
+                .and_then(|net| Ok((net, Samples::with_room(worker, samples_max)?)));
+            let (net, samples) = match prepared {
+                Ok(prepared) => prepared,
+                Err(e) => return drop(to_engine.send(FromWorker::Ready(number, Err(e)))),
+            };
+            let mut worker = Worker::new(net, codec, shared, worker_gauge, assignment);
+            let ready = if preconnects {
+                worker.preconnect()
+            } else {
+                Ok(Preconnected { established: 0, first_failure: None })
+            };
+            // A closed channel on either side means that the engine gives the load up.
+            let _ = to_engine.send(FromWorker::Ready(number, ready));
+            match told.recv() {
+                Ok(Some((start_ns, edges))) => {
+                    let ended = worker.run(start_ns, edges, sink, samples);
+                    let _ = to_engine.send(FromWorker::Done(ended));
+                }
+                Ok(None) | Err(_) => worker.abandon(),
             }
-            Ok(None) | Err(_) => worker.abandon(),
-        }
-    };
-    let thread = spawn(worker, outlets.to_engine.clone(), body)?;
-    Ok(WorkerHandle { thread, go, empty, gauge })
+        };
+        let thread = spawn(worker, outlets.to_engine.clone(), body)?;
+        Ok(WorkerHandle { thread, go, empty, gauge })
+    }
 }
 
 /// A worker's thread. The engine is told of its panic: it would wait for ever for a worker that is gone.

@@ -25,7 +25,8 @@ const JSON_MAX_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Expected {
-    status: Expect,
+    /// The lowest status that is accepted, and how many are: asked of every response.
+    statuses: (u16, u16),
     body: ExpectedBody,
 }
 
@@ -59,11 +60,14 @@ impl Expected {
             (None, Some(body)) if body.len() <= COMPARED_MAX_BYTES => ExpectedBody::Bytes(body.clone()),
             (None, Some(body)) => ExpectedBody::Hash { length: body.len() as u64, xxh3: xxh3_128(body) },
         };
-        Expected { status: Expect { status: expect.status, ..Expect::default() }, body }
+        let statuses = expect.statuses();
+        Expected { statuses: (*statuses.start(), statuses.end() - statuses.start() + 1), body }
     }
 
+    #[inline]
     pub(crate) fn accepts_status(&self, status: u16) -> bool {
-        self.status.accepts_status(status)
+        let (first, count) = self.statuses;
+        status.wrapping_sub(first) < count
     }
 
     pub(crate) fn checks_body(&self) -> bool {

@@ -25,11 +25,9 @@ const OUTPUT_BYTES: usize = 64 << 10;
 /// The oldest unanswered request, which the next answer is of.
 const OLDEST: RequestPlace = RequestPlace(0);
 
-pub(crate) struct Http1 {
+pub(crate) struct Http1<const PLAIN: bool> {
     /// The requests, and how they are where each is its connection's last.
     requests: [Arc<RequestBytes>; 2],
-    /// All requests are the one in memory, on connections that take any number.
-    is_plain: bool,
     heads: Heads,
     output: Vec<u8>,
     /// The next requests, where they have values.
@@ -53,26 +51,17 @@ pub(crate) struct Connection {
     holds_body: bool,
 }
 
-impl Http1 {
+impl<const PLAIN: bool> Http1<PLAIN> {
     /// For connections that carry so many requests at once together.
-    pub(crate) fn new(requests: &[Arc<RequestBytes>; 2], at_once: usize) -> Http1 {
+    pub(crate) fn new(requests: &[Arc<RequestBytes>; 2], at_once: usize) -> Http1<PLAIN> {
         let output = Vec::with_capacity(requests[0].most_at_once());
         let ahead = requests[0].have_values().then(|| Ahead::new(Arc::clone(&requests[0]), at_once));
-        let is_plain = requests[0].are_plain() && Arc::ptr_eq(&requests[0], &requests[1]);
-        Http1 { requests: requests.clone(), is_plain, heads: Heads::new(), output, ahead }
+        Http1 { requests: requests.clone(), heads: Heads::new(), output, ahead }
     }
 
     /// As they are on this connection.
     fn requests(&self, connection: &Connection) -> &RequestBytes {
         &self.requests[usize::from(connection.closes)]
-    }
-
-    /// The bytes of a connection's unanswered request, by its place, where they differ.
-    fn bytes<'a>(requests: &'a RequestBytes, connection: &'a Connection, at: usize) -> &'a [u8] {
-        match connection.rendered.len().checked_sub(connection.listed.len()) {
-            Some(answered) if !connection.rendered.is_empty() => &connection.rendered[answered + at].bytes,
-            _ => requests.bytes(connection.listed[at]),
-        }
     }
 
     /// Takes the next request with values on.
@@ -116,7 +105,7 @@ impl Http1 {
 }
 
 /// What plans ask for whose requests are not plain.
-impl Http1 {
+impl<const PLAIN: bool> Http1<PLAIN> {
     #[inline(never)]
     fn submit_other(&mut self, connection: &mut Connection, request: u32, last: bool) {
         connection.closes = last;
@@ -125,7 +114,7 @@ impl Http1 {
             connection.listed.push_back(request);
         }
         if let Some(ahead) = &mut self.ahead {
-            Http1::submit_rendered(ahead, connection);
+            Self::submit_rendered(ahead, connection);
         }
     }
 
@@ -151,7 +140,7 @@ impl Http1 {
         if !requests.are_listed() {
             return requests.repeated(written, unsent);
         }
-        let bytes = |at| Http1::bytes(requests, connection, at);
+        let bytes = |at| bytes_of(requests, connection, at);
         RequestBytes::several(bytes, connection.listed.len(), first, written, output)
     }
 }
@@ -169,9 +158,10 @@ impl Connection {
     }
 }
 
-impl Codec for Http1 {
+impl<const PLAIN: bool> Codec for Http1<PLAIN> {
     type Requests = InOrder;
     type Connection = Connection;
+    const PLAIN: bool = PLAIN;
     const IN_ORDER: bool = true;
     const MULTIPLEXED: bool = false;
 
@@ -217,13 +207,13 @@ impl Codec for Http1 {
     fn submit(&mut self, connection: &mut Connection, _place: RequestPlace, request: u32, last: bool) {
         connection.unanswered += 1;
         connection.unsent += 1;
-        if !self.is_plain {
+        if !PLAIN {
             self.submit_other(connection, request, last);
         }
     }
 
     fn prepare(&mut self, order: &RequestOrder, count: usize) {
-        if let Some(ahead) = &mut self.ahead {
+        if !PLAIN && let Some(ahead) = &mut self.ahead {
             ahead.fill(order, count);
         }
     }
@@ -234,12 +224,12 @@ impl Codec for Http1 {
 
     #[inline(always)]
     fn has_output(&mut self, connection: &mut Connection) -> bool {
-        connection.unsent > 0 && (self.is_plain || !self.is_held(connection))
+        connection.unsent > 0 && (PLAIN || !self.is_held(connection))
     }
 
     #[inline(always)]
     fn holds_body(&self, connection: &Connection) -> bool {
-        !self.is_plain && connection.holds_body
+        !PLAIN && connection.holds_body
     }
 
     fn release_body(&mut self, connection: &mut Connection) {
@@ -251,7 +241,7 @@ impl Codec for Http1 {
         let Connection { unanswered, unsent, written, .. } = *connection;
         let first = unanswered - unsent;
         let begins = (written == 0).then_some(RequestPlace(first as u32));
-        if !self.is_plain {
+        if !PLAIN {
             return (begins, self.output_other(connection, first));
         }
         (begins, self.requests[0].repeated(written, unsent))
@@ -260,7 +250,7 @@ impl Codec for Http1 {
     #[inline(always)]
     fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(RequestPlace)) {
         let mut requests = &*self.requests[0];
-        if !self.is_plain {
+        if !PLAIN {
             requests = self.requests(connection);
             if requests.are_listed() {
                 return wrote_listed(requests, connection, count, begun);
@@ -299,15 +289,15 @@ impl Codec for Http1 {
             connection.framer.feed(input, is_head_request, &mut self.heads, &mut |bytes: &[u8]| {
                 body(OLDEST, bytes);
             });
-        if !self.is_plain && connection.framer.take_continue() {
+        if !PLAIN && connection.framer.take_continue() {
             connection.holds_body = false;
         }
-        Http1::step(connection, progress, input.len())
+        Self::step(connection, progress, input.len())
     }
 
     fn skip(&mut self, connection: &mut Connection, count: usize) -> Step {
         let progress = connection.framer.skip(count);
-        Http1::step(connection, Ok(progress), count)
+        Self::step(connection, Ok(progress), count)
     }
 
     /// What comes unasked is no answer; only that it closes for want of a request may be said (408; RFC 9110, 15.5.9).
@@ -323,7 +313,7 @@ impl Codec for Http1 {
     fn end_of_stream(&mut self, connection: &mut Connection) -> Option<(RequestPlace, u16)> {
         let status = connection.framer.end_of_stream()?;
         let progress = Progress::Done { consumed: 0, status, reusable: false };
-        Http1::step(connection, Ok(progress), 0);
+        Self::step(connection, Ok(progress), 0);
         Some((OLDEST, status))
     }
 
@@ -333,6 +323,14 @@ impl Codec for Http1 {
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
         self.heads.tolerated()
+    }
+}
+
+/// The bytes of a connection's unanswered request, by its place, where they differ.
+fn bytes_of<'a>(requests: &'a RequestBytes, connection: &'a Connection, at: usize) -> &'a [u8] {
+    match connection.rendered.len().checked_sub(connection.listed.len()) {
+        Some(answered) if !connection.rendered.is_empty() => &connection.rendered[answered + at].bytes,
+        _ => requests.bytes(connection.listed[at]),
     }
 }
 
@@ -349,7 +347,7 @@ fn wrote_listed(
         if connection.written == 0 {
             begun(RequestPlace(at as u32));
         }
-        let left = Http1::bytes(requests, connection, at).len() - connection.written;
+        let left = bytes_of(requests, connection, at).len() - connection.written;
         if count < left {
             connection.written += count;
             return;
@@ -374,7 +372,7 @@ mod tests {
         plan.work = Work::Request("POST".to_owned());
         plan.body = b"hello".to_vec();
         plan.headers = vec![("expect".to_owned(), Secret::hidden("100-continue"))];
-        let mut codec = Http1::new(&RequestBytes::of_both(&plan).unwrap(), 1);
+        let mut codec = Http1::<false>::new(&RequestBytes::of_both(&plan).unwrap(), 1);
         let mut connection = codec.connection();
         codec.open(&mut connection);
         // The second is held back as the first was.

@@ -26,13 +26,13 @@ pub(crate) const OWN_SETTINGS: Http2Settings = Http2Settings {
     frame_bytes: FRAME_MAX_BYTES,
 };
 
-pub(crate) struct Http2 {
+pub(crate) struct Http2<const PLAIN: bool> {
     requests: Arc<client::Requests>,
     /// The next requests, where they have values.
     ahead: Option<Ahead<Templates>>,
     streams: u16,
-    /// Requests have no values, and their numbers are those of the plan's requests.
-    is_plain: bool,
+    /// A request's number is its address's, and not that of the plan's one.
+    by_address: bool,
     fewest: Option<u32>,
     /// What HTTP/2 leaves to tolerance is refused.
     tolerated: BTreeMap<Tolerance, u64>,
@@ -49,23 +49,27 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    fn outgoing(&mut self, requests: &client::Requests) -> (Option<client::StreamPlace>, &[u8]) {
-        self.client.outgoing(self.rendered.as_deref().unwrap_or(requests))
+    fn outgoing<const PLAIN: bool>(
+        &mut self,
+        requests: &client::Requests,
+    ) -> (Option<client::StreamPlace>, &[u8]) {
+        let rendered = if PLAIN { None } else { self.rendered.as_deref() };
+        self.client.outgoing(rendered.unwrap_or(requests))
     }
 }
 
-impl Http2 {
+impl<const PLAIN: bool> Http2<PLAIN> {
     pub(crate) fn new(
         requests: &Arc<client::Requests>,
         by_address: bool,
         streams: u16,
         templates: Option<&Arc<Templates>>,
-    ) -> Http2 {
+    ) -> Http2<PLAIN> {
         Http2 {
             requests: Arc::clone(requests),
             ahead: templates.map(|templates| Ahead::new(Arc::clone(templates), 0)),
             streams,
-            is_plain: templates.is_none() && !by_address,
+            by_address,
             fewest: None,
             tolerated: BTreeMap::new(),
             partial_bytes: 0,
@@ -73,9 +77,10 @@ impl Http2 {
     }
 }
 
-impl Codec for Http2 {
+impl<const PLAIN: bool> Codec for Http2<PLAIN> {
     type Requests = ByPlace;
     type Connection = Connection;
+    const PLAIN: bool = PLAIN;
     const IN_ORDER: bool = false;
     const MULTIPLEXED: bool = true;
     const DRAINS: bool = true;
@@ -114,8 +119,8 @@ impl Codec for Http2 {
 
     #[inline(always)] // of two callers, each on a hot path: 12 instructions a request (callgrind)
     fn submit(&mut self, connection: &mut Connection, place: RequestPlace, request: u32, _last: bool) {
-        if !self.is_plain {
-            return self.submit_other(connection, place);
+        if !PLAIN {
+            return self.submit_other(connection, place, request);
         }
         connection.client.submit(number(place), request);
     }
@@ -140,7 +145,7 @@ impl Codec for Http2 {
     }
 
     fn prepare(&mut self, order: &RequestOrder, count: usize) {
-        if let Some(ahead) = &mut self.ahead {
+        if !PLAIN && let Some(ahead) = &mut self.ahead {
             ahead.fill(order, count);
         }
     }
@@ -151,11 +156,11 @@ impl Codec for Http2 {
     }
 
     fn has_output(&mut self, connection: &mut Connection) -> bool {
-        !connection.outgoing(&self.requests).1.is_empty()
+        !connection.outgoing::<PLAIN>(&self.requests).1.is_empty()
     }
 
     fn output<'a>(&'a mut self, connection: &'a mut Connection) -> (Option<RequestPlace>, &'a [u8]) {
-        let (first, bytes) = connection.outgoing(&self.requests);
+        let (first, bytes) = connection.outgoing::<PLAIN>(&self.requests);
         (first.map(place), bytes)
     }
 
@@ -270,7 +275,7 @@ impl Codec for Http2 {
     }
 
     fn goaway_bytes<'a>(&'a mut self, connection: &'a mut Connection) -> &'a [u8] {
-        connection.outgoing(&self.requests).1
+        connection.outgoing::<PLAIN>(&self.requests).1
     }
 
     fn flow_blocked(&self, connection: &Connection) -> usize {
@@ -294,13 +299,13 @@ impl Codec for Http2 {
     }
 }
 
-impl Http2 {
-    /// Takes on the next request with values; without such, the plan's one, whose number is its address's.
+impl<const PLAIN: bool> Http2<PLAIN> {
+    /// Takes on the next request with values, or, without such, the plan's.
     #[inline(never)]
-    fn submit_other(&mut self, connection: &mut Connection, place: RequestPlace) {
+    fn submit_other(&mut self, connection: &mut Connection, place: RequestPlace, request: u32) {
         match self.ahead.as_mut().map(Ahead::take) {
             Some(next) => self.put(connection, place, next),
-            None => connection.client.submit(number(place), 0),
+            None => connection.client.submit(number(place), if self.by_address { 0 } else { request }),
         }
     }
 
@@ -340,7 +345,7 @@ mod tests {
     #[test]
     fn unfinished_header_blocks_take_bounded_memory() {
         let plan = Plan { protocol: Protocol::Http2, ..Plan::closed(Target::parse("http://h/").unwrap()) };
-        let mut codec = Http2::new(&Arc::new(build(&plan)), false, 1, None);
+        let mut codec = Http2::<true>::new(&Arc::new(build(&plan)), false, 1, None);
         let mut unfinished = Vec::new();
         write::settings(&mut unfinished, &[]);
         for kind in [kind::HEADERS].into_iter().chain([kind::CONTINUATION; 14]) {

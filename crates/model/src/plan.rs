@@ -1,6 +1,7 @@
 //! What defines a load. A [`Plan`] is plain data, checked once, here, and everything after it may rely on it.
 
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -362,10 +363,12 @@ impl Expect {
     }
 
     pub fn accepts_status(&self, status: u16) -> bool {
-        match self.status {
-            Some(expected) => status == expected,
-            None => (200..400).contains(&status),
-        }
+        self.statuses().contains(&status)
+    }
+
+    /// Those that are accepted.
+    pub fn statuses(&self) -> RangeInclusive<u16> {
+        self.status.map_or(200..=399, |one| one..=one)
     }
 }
 

@@ -68,7 +68,7 @@ impl Connection {
         *input = rest;
         self.empty_frames = 0;
         self.count_received(bytes.len() as u32);
-        self.streams[usize::from(place)].coding = head.coding;
+        self.codings[usize::from(place)] = head.coding;
         self.close(place);
         Some(Step::End { place, status: Some(status), bytes })
     }
@@ -104,7 +104,7 @@ impl Connection {
             }
             (None, Some(status)) => {
                 stream.has_head = true;
-                stream.coding = head.coding;
+                self.codings[usize::from(place)] = head.coding;
                 let bodiless = stream.to_head || status == 204 || status == 304;
                 stream.left = if bodiless { Some(0) } else { head.length };
                 if ends { stream.ends_short() } else { None }

@@ -145,11 +145,6 @@ impl RequestBytes {
         self.list.is_some()
     }
 
-    /// Whether there is one request, which is in memory and sent without a pause.
-    pub(super) fn are_plain(&self) -> bool {
-        self.list.is_none() && self.file.is_none() && !self.wait_for_continue
-    }
-
     /// The length of the one, where there is no list.
     #[inline(always)]
     pub(super) fn length_of_one(&self) -> usize {

@@ -35,7 +35,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::codec::Codec;
+use crate::codec::{Codec, is_plain};
 use crate::control::{Control, Gauge};
 use crate::engine::Division;
 use crate::error::LoadError;
@@ -105,8 +105,12 @@ impl Case {
 
     /// Plays it as the engine does, a worker after the other: they share nothing but the stop.
     fn play(&self) -> Played {
+        if is_plain(&self.plan) { self.play_as::<true>() } else { self.play_as::<false>() }
+    }
+
+    fn play_as<const PLAIN: bool>(&self) -> Played {
         self.plan.check().unwrap();
-        let workers: Vec<SimWorker> =
+        let workers: Vec<SimWorker<PLAIN>> =
             (0..self.plan.threads).map(|worker| SimWorker::new(self, worker)).collect();
         let ready_ns = workers.iter().map(|worker| worker.world.borrow().now_ns).max().unwrap_or(0);
         let start_ns = ready_ns + START_AHEAD_NS;
@@ -275,14 +279,15 @@ impl Played {
 }
 
 /// A worker that is connected and waits for the start.
-struct SimWorker {
-    worker: Worker<SimNet, Http1>,
+struct SimWorker<const PLAIN: bool> {
+    worker: Worker<SimNet, Http1<PLAIN>>,
     world: Rc<RefCell<World>>,
     control: Control,
 }
 
-impl SimWorker {
-    fn new(case: &Case, number: u32) -> SimWorker {
+impl<const PLAIN: bool> SimWorker<PLAIN> {
+    fn new(case: &Case, number: u32) -> SimWorker<PLAIN> {
+        assert!(!PLAIN || is_plain(&case.plan));
         let plan = &case.plan;
         let division = Division::of(plan, plan.threads);
         let connections = division.connections(number);

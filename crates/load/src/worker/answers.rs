@@ -181,9 +181,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if !goes_on || waits || recorder.over() || !deadlines.is_in_time(index, now) {
             return at;
         }
-        let before = at;
+        let (before, counts_each) = (at, *counts_each);
         // As many as there are requests left, of the load's and of the connection's.
-        let most = (*left).min(slot.left);
+        let most = if C::PLAIN { *left } else { (*left).min(slot.left) };
         let mut begun = 0;
         while begun < most
             && let Some(answer) = codec.take_fast(&mut slot.connection, &buffer[at..read.count])
@@ -196,24 +196,26 @@ impl<N: Net, C: Codec> Worker<N, C> {
             };
             note_arrival(recorder, times, now, read, answer.only_head);
             times.note_bytes(answer.used);
-            if *counts_each {
+            if counts_each {
                 recorder.read_of(times.request, answer.used);
             }
             enter(recorder, expect, &mut slot.requests, answer.place, now, answer.status);
             begun += 1;
             recorder.dispatched(now, 0);
             net.begun(u64::from(index));
-            let request = request_order.as_mut().map_or(slot.address, |order| {
+            let request = request_order.as_mut().map_or(if C::PLAIN { 0 } else { slot.address }, |order| {
                 codec.prepare(order, 1);
                 order.take()
             });
             if let Some(times) = slot.requests.get_mut(answer.place) {
                 *times = RequestTimes::asked(now, now, 0, request);
             }
-            codec.submit(&mut slot.connection, answer.place, request, begun == slot.left);
+            codec.submit(&mut slot.connection, answer.place, request, !C::PLAIN && begun == slot.left);
         }
         *left -= begun;
-        slot.left -= begun;
+        if !C::PLAIN {
+            slot.left -= begun;
+        }
         if at > before {
             deadlines.start(index, now);
             slot.failures = 0;
@@ -247,7 +249,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let expect = self.shared.expect.of_request(times.request);
         let response_ns = times.last_byte_ns - times.intended_ns;
         slot.requests.tally(response_ns);
-        let is_decoded = !self.shared.expect.decodes() || {
+        let is_decoded = C::PLAIN || !self.shared.expect.decodes() || {
             let coding = self.codec.coding(&slot.connection, place);
             decode(recorder, expect, &mut slot.requests, place, coding, (now, status))
         };
@@ -257,7 +259,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         slot.requests.remove(place);
         slot.failures = 0;
         self.last_resolved_ns = now;
-        let was_last = slot.left == 0;
+        let was_last = !C::PLAIN && slot.left == 0;
         let later = if reusable && (C::DRAINS || !was_last) {
             now
         } else {

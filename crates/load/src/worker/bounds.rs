@@ -53,14 +53,14 @@ impl<N: Net, C: Codec> Worker<N, C> {
     #[inline]
     pub(super) fn wait_for_stream(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> bool {
         // While answers are taken the connection stays where it is: they are the slot's.
-        if C::DRAINS && self.corked != Some(index) {
+        if C::DRAINS && !C::PLAIN && self.corked != Some(index) {
             self.drain_if_spent(recorder, index, now);
         }
         let slot = &mut self.slots[index as usize];
         let waits = match slot.state {
             State::Connected => slot.is_full(&self.codec),
             // One that is being opened has the requests that it may carry.
-            _ => C::DRAINS && slot.left == 0,
+            _ => C::DRAINS && !C::PLAIN && slot.left == 0,
         };
         slot.waiting_for_stream += u32::from(waits);
         waits

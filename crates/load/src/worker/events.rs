@@ -175,7 +175,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 self.corked = Some(index);
                 let (index, now) = self.take_answers(recorder, index, now, &read);
                 self.corked = None;
-                let waits = C::DRAINS && self.slots[index as usize].waiting_for_stream > 0;
+                let waits = C::DRAINS && !C::PLAIN && self.slots[index as usize].waiting_for_stream > 0;
                 let index = if waits { self.drain_if_spent(recorder, index, now) } else { index };
                 self.restart_waiting(index, now);
                 self.set_wake(index);

@@ -30,7 +30,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         recorder.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
         let slot = &mut self.slots[index as usize];
-        let request = self.request_order.as_mut().map_or(slot.address, |order| {
+        let request = self.request_order.as_mut().map_or(if C::PLAIN { 0 } else { slot.address }, |order| {
             self.codec.prepare(order, 1);
             order.take()
         });
@@ -121,7 +121,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                     .fail(recorder, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
             }
         }
-        let holds = codec.holds_body(&slot.connection);
+        let holds = !C::PLAIN && codec.holds_body(&slot.connection);
         if codec.has_output(&mut slot.connection) != slot.watches_writing {
             self.watch_for_room(recorder, index, now);
         }

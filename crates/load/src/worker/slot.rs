@@ -90,7 +90,8 @@ impl<C: Codec> Slot<C> {
     /// Whether its connection may carry no more requests now.
     #[inline(always)]
     pub(super) fn is_full(&self, codec: &C) -> bool {
-        C::DRAINS && self.left == 0 || self.requests.len() >= codec.stream_limit(&self.connection)
+        C::DRAINS && !C::PLAIN && self.left == 0
+            || self.requests.len() >= codec.stream_limit(&self.connection)
     }
 
     /// Whether its connection takes no more requests.
@@ -101,8 +102,11 @@ impl<C: Codec> Slot<C> {
     /// Its connection takes a request on.
     #[inline(always)]
     pub(super) fn submit(&mut self, codec: &mut C, place: RequestPlace, request: u32) {
-        self.left -= 1;
-        codec.submit(&mut self.connection, place, request, self.left == 0);
+        let is_last = !C::PLAIN && {
+            self.left -= 1;
+            self.left == 0
+        };
+        codec.submit(&mut self.connection, place, request, is_last);
     }
 
     /// What its connection has carried so far, where it has one.

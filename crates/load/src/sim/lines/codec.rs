@@ -119,6 +119,7 @@ impl Connection {
 impl Codec for LineProtocol {
     type Requests = ByPlace;
     type Connection = Connection;
+    const PLAIN: bool = false;
     const IN_ORDER: bool = false;
     const MULTIPLEXED: bool = true;
 

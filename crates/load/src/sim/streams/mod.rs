@@ -10,6 +10,7 @@ mod truth;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::codec::is_plain;
 use crate::engine::Division;
 use crate::http2::{Http2, build};
 use crate::pace::Schedule;
@@ -98,8 +99,12 @@ impl StreamCase {
             Network::new(seed, StreamServers::new(habits, plan, slots as usize, order))
         };
         let requests = Arc::new(build(plan));
-        let (played, networks) =
-            self.case.play_over(network, || Http2::new(&requests, false, plan.pipeline as u16, None));
+        let streams = plan.pipeline as u16;
+        let (played, networks) = if is_plain(plan) {
+            self.case.play_over(network, || Http2::<true>::new(&requests, false, streams, None))
+        } else {
+            self.case.play_over(network, || Http2::<false>::new(&requests, false, streams, None))
+        };
         let truths = networks.iter().map(|network| network.take(|servers| &mut servers.truth)).collect();
         (played, truths)
     }

@@ -24,7 +24,7 @@ fn case(connections: u32) -> Case {
 fn run(mut case: Case) {
     let requests = env::var("PRONY_COUNTED").map_or(1_000, |count| count.parse().unwrap());
     (case.plan.stop.duration, case.plan.stop.requests) = (None, Some(requests));
-    let hand = SimWorker::new(&case, 0);
+    let hand = SimWorker::<true>::new(&case, 0);
     let ready_ns = hand.world.borrow().now_ns;
     let start_ns = ready_ns + START_AHEAD_NS;
     let edges = Edges { start_ns, end_ns: u64::MAX };

@@ -160,7 +160,7 @@ fn connects_before_the_clock_are_bounded_in_number_and_time() {
     (nature.connects, nature.connect_ns) = (vec![(ConnectFate::Hangs, 1)], 0);
     let mut case = Case::closed(nature);
     (case.plan.connections, case.plan.timeout) = (250, Duration::from_millis(300));
-    let SimWorker { worker, world, .. } = SimWorker::new(&case, 0);
+    let SimWorker { worker, world, .. } = SimWorker::<true>::new(&case, 0);
     assert_eq!((world.borrow().open_most, world.borrow().connects), (100, 100));
     let passed = world.borrow().now_ns - super::super::world::EPOCH_NS;
     assert!((300 * MS..301 * MS).contains(&passed), "{passed}");
@@ -170,7 +170,7 @@ fn connects_before_the_clock_are_bounded_in_number_and_time() {
     // And one whose server answers is connected whole, in turns.
     case.nature.connects = vec![(ConnectFate::Later, 1)];
     case.nature.connect_ns = 5 * MS;
-    let SimWorker { worker, world, .. } = SimWorker::new(&case, 0);
+    let SimWorker { worker, world, .. } = SimWorker::<true>::new(&case, 0);
     assert_eq!((world.borrow().open_count(), world.borrow().connects), (250, 250));
     worker.abandon();
     assert_eq!(world.borrow().open_count(), 0);

@@ -70,8 +70,12 @@ impl Closing {
 
     /// Takes over a connection whose server was told that it has had its last request.
     pub(crate) fn leave(&mut self, handle: Handle, now_ns: u64, net: &mut impl Net) {
-        net.leave(handle);
-        self.hold(handle, Some(DROPPED_BYTES_MAX), now_ns, net);
+        if net.lingers() {
+            net.leave(handle);
+            self.hold(handle, Some(DROPPED_BYTES_MAX), now_ns, net);
+        } else {
+            net.close(handle);
+        }
     }
 
     fn hold(&mut self, handle: Handle, may_send: Option<usize>, now_ns: u64, net: &mut impl Net) {

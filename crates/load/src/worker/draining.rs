@@ -125,12 +125,14 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let slot = &mut slots[index as usize];
         let words = codec.farewell();
         match net.send(slot.handle, words) {
-            Ok(count) if count == words.len() => {
+            Ok(count) => {
                 recorder.wrote(count);
-                closing.leave(std::mem::replace(&mut slot.handle, NO_HANDLE), now, net);
+                // Else it is closed at once.
+                if count == words.len() {
+                    closing.leave(std::mem::replace(&mut slot.handle, NO_HANDLE), now, net);
+                }
             }
-            // It is closed at once.
-            _ => {}
+            Err(_) => {}
         }
     }
 

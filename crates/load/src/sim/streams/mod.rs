@@ -40,6 +40,9 @@ const REQUESTS: u32 = 61;
 /// The same where some are given up unwritten: the network never hears of those, so all of a worker's are different.
 const REQUESTS_SILENT: u32 = 4_001;
 
+/// Sets apart the chance that gives connections a number of requests.
+const LIVES: u64 = 0x11fe_5000_0000_0000;
+
 #[derive(Debug)]
 struct StreamCase {
     case: Case,
@@ -86,6 +89,12 @@ impl StreamCase {
         plan.body = vec![b'x'; chance.pick(&[(0, 2), (1, 1), (700, 1), (20_000, 1)])];
         let is_silent = stream.habits.silent_per_mille > 0;
         stream.case.load_at_random(chance, service_ns, is_silent);
+        // Of loads whose connections end by GOAWAY, every other one ends them by itself, too.
+        let lives = &mut Chance::new(seed ^ LIVES);
+        if ends && lives.per_mille(500) {
+            let plan = &mut stream.case.plan;
+            plan.requests_per_connection = Some(plan.pipeline.max(2) + lives.between(0, 40) as u32);
+        }
         stream
     }
 
@@ -250,6 +259,7 @@ fn random_http2_servers_show_every_case_to_be_tested() {
         for truth in StreamCase::of_seed(seed).play().1 {
             all.early += truth.early;
             all.goaways += truth.goaways;
+            all.farewells += truth.farewells;
             all.negative_windows += truth.negative_windows;
             all.limits_lowered += truth.limits_lowered;
             all.cancelled.extend(&truth.cancelled);
@@ -259,7 +269,9 @@ fn random_http2_servers_show_every_case_to_be_tested() {
         }
     }
     assert!(all.early > 0 && all.goaways > 0 && all.negative_windows > 0 && all.limits_lowered > 0);
-    assert!(sent_again > 0 && !all.cancelled.is_empty() && !all.client_goaways.is_empty());
+    assert!(
+        all.farewells > 0 && sent_again > 0 && !all.cancelled.is_empty() && !all.client_goaways.is_empty()
+    );
     assert!(all.most_open > 8, "{}", all.most_open);
 }
 

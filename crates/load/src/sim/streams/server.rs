@@ -36,6 +36,7 @@ pub(super) struct StreamServers {
     body_bytes: usize,
     slots: usize,
     order: Option<RequestOrder>,
+    life: u64,
     timeout_ns: u64,
     expect: Expect,
     served: usize,
@@ -55,6 +56,7 @@ impl StreamServers {
             body_bytes: plan.body.len(),
             slots,
             order,
+            life: plan.life().map_or(u64::MAX, u64::from),
             timeout_ns: nanoseconds(plan.timeout),
             expect: plan.expect.clone(),
             served: 0,
@@ -117,6 +119,10 @@ impl StreamServers {
                 }
                 return self.end_drained(at);
             }
+            kind::GOAWAY if word(&payload[4..]) == Code::NO_ERROR.0 => {
+                assert!(connection.open.is_empty(), "a connection that has carried all of its requests");
+                self.truth.farewells += 1;
+            }
             kind::GOAWAY => self.truth.client_goaways.push(word(&payload[4..])),
             kind::PING => assert_eq!(payload.as_slice(), b"whatever", "a PING's answer is its own"),
             kind::SETTINGS | kind::WINDOW_UPDATE => {}
@@ -133,6 +139,7 @@ impl StreamServers {
         let (open, most) = (connection.streams.len() as u32, connection.streams_most);
         assert!(open < most, "a request beside {open} others where the server takes {most} at most");
         connection.requests += 1;
+        assert!(connection.requests <= self.life, "a connection has as many requests as it may");
         let ends = header.has(flag::END_STREAM);
         assert_eq!(ends, self.body_bytes == 0, "a request has the body that is asked for");
         let mut later = Vec::new();

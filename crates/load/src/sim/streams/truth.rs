@@ -47,6 +47,8 @@ pub(super) struct Truth {
     pub(super) goaways: u64,
     pub(super) negative_windows: u64,
     pub(super) limits_lowered: u64,
+    /// Connections that the client ended after their last request.
+    pub(super) farewells: u64,
     pub(super) client_goaways: Vec<u32>,
 }
 

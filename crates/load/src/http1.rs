@@ -11,12 +11,14 @@ use std::sync::Arc;
 use crate::codec::requests::{InOrder, RequestPlace};
 use crate::codec::{Cancelled, Codec, Step, Unasked, What};
 use crate::pace::request_order::RequestOrder;
+use crate::ring::Ring;
 use crate::values::{Ahead, Rendered};
 use prony_http2::Coding;
 use prony_model::measurement::Tolerance;
 
 pub use framer::{Fields, Framer, HEAD_MAX_BYTES, Heads, Progress, ProtocolError};
 pub(crate) use framer::{NO_ROOM, PARTIAL_MAX_BYTES};
+pub(crate) use request::build;
 pub(crate) use requests::RequestBytes;
 
 /// Requests of a pipeline that differ are put together for one write, so much of them at once.
@@ -55,9 +57,12 @@ pub(crate) struct Connection {
 
 impl Http1 {
     /// For connections that carry so many requests at once together.
-    pub(crate) fn new(requests: &[Arc<RequestBytes>; 2], at_once: usize) -> Http1 {
+    pub(crate) fn new(requests: &[Arc<RequestBytes>; 2], at_once: usize, ring: Option<Ring>) -> Http1 {
         let output = Vec::with_capacity(requests[0].most_at_once());
-        let ahead = requests[0].have_values().then(|| Ahead::new(Arc::clone(&requests[0]), at_once));
+        let ahead = match ring {
+            Some(ring) => Some(Ahead::of_ring(Arc::clone(&requests[0]), ring, at_once)),
+            None => requests[0].have_values().then(|| Ahead::new(Arc::clone(&requests[0]), at_once)),
+        };
         let is_plain = requests[0].are_plain() && Arc::ptr_eq(&requests[0], &requests[1]);
         Http1 { requests: requests.clone(), is_plain, heads: Heads::new(), output, ahead }
     }

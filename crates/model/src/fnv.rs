@@ -1,12 +1,17 @@
 //! FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): tells whether two things are the same, in every version alike, which
 //! std's hashers do not promise. It is no defence against somebody who makes a collision.
 
-const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+pub(crate) const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;
 
 /// The hash of these bytes; of none, the offset basis.
 pub(crate) fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
-    bytes.into_iter().fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+    fnv1a_behind(OFFSET_BASIS, bytes)
+}
+
+/// The hash of these bytes behind those of a hash.
+pub(crate) fn fnv1a_behind(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
 
 /// The hash of these parts and of their lengths: two that are cut elsewhere have another.

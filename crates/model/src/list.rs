@@ -3,11 +3,14 @@
 mod curl;
 mod format;
 mod json_lines;
+pub mod long;
 mod plain;
 mod raw;
 mod read;
 mod reader;
 mod vegeta;
+
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +22,7 @@ use crate::target::Target;
 
 pub use format::Format;
 pub(crate) use json_lines::parsed;
+use long::LongList;
 pub(crate) use raw::is_folder;
 pub(crate) use reader::lines;
 
@@ -85,6 +89,17 @@ impl ListedRequest {
     pub fn name(&self) -> String {
         format!("{} {}", self.method, without_fields(&self.path))
     }
+
+    /// What lists are told apart by.
+    fn told_apart(&self) -> Vec<u8> {
+        let (mut headers, mut body) = (String::new(), &[][..]);
+        if let Some(own) = &self.own {
+            headers = own.headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+            body = own.body.as_deref().unwrap_or_default();
+        }
+        let origin = if self.origin > 0 { format!("{} ", self.origin) } else { String::new() };
+        [origin.as_bytes(), self.name().as_bytes(), b"\n", headers.as_bytes(), body].concat()
+    }
 }
 
 /// In which order a list's lines are taken.
@@ -122,6 +137,20 @@ pub struct TargetList {
     pub origins: Vec<Target>,
     #[serde(default, skip_serializing_if = "Format::is_plain")]
     pub format: Format,
+    /// The file that it was read from, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ListFile>,
+}
+
+/// The file that a list was read from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListFile {
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub sha256: [u8; 32],
+    /// The list stays in it: of its requests `requests` has one of each kind, and `lines` the kind of each, or of all.
+    #[serde(skip)]
+    pub long: Option<LongList>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -133,6 +162,16 @@ pub struct ListError {
 }
 
 impl TargetList {
+    /// What is known of it where it stays in its file.
+    pub fn long(&self) -> Option<&LongList> {
+        self.file.as_ref()?.long.as_ref()
+    }
+
+    /// How many lines with a request it has.
+    pub fn count(&self) -> u64 {
+        self.long().map_or(self.lines.len() as u64, |long| long.requests)
+    }
+
     /// Hides the requests' own headers of these names.
     pub fn hide_headers(&mut self, names: &[String]) {
         for own in self.requests.iter_mut().filter_map(|request| request.own.as_deref_mut()) {
@@ -167,16 +206,10 @@ impl TargetList {
     /// FNV-1a (64 bits) over all lines' names in order, own headers as they may be shown, and own bodies, wherever they
     /// are aimed: tells lists apart. It withstands nobody.
     pub fn fingerprint(&self) -> u64 {
-        let name = |request: &ListedRequest| {
-            let (mut headers, mut body) = (String::new(), &[][..]);
-            if let Some(own) = &request.own {
-                headers = own.headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
-                body = own.body.as_deref().unwrap_or_default();
-            }
-            let origin = if request.origin > 0 { format!("{} ", request.origin) } else { String::new() };
-            [origin.as_bytes(), request.name().as_bytes(), b"\n", headers.as_bytes(), body].concat()
-        };
-        let names: Vec<Vec<u8>> = self.requests.iter().map(name).collect();
+        if let Some(long) = self.long() {
+            return long.fingerprint;
+        }
+        let names: Vec<Vec<u8>> = self.requests.iter().map(ListedRequest::told_apart).collect();
         fnv1a(self.lines.iter().flat_map(|line| names[*line as usize].iter().copied()))
     }
 

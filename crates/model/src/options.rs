@@ -2,6 +2,7 @@
 //! `[[plan]]`. One list for both; `meaning` is the one place that makes a plan of them.
 
 mod body;
+mod long_list;
 mod meaning;
 mod replay;
 mod workers;

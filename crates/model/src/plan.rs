@@ -11,7 +11,7 @@ use strum::{Display, IntoStaticStr, VariantArray};
 pub use crate::body_file::BodyFile;
 use crate::connect::Connect;
 use crate::json_value::JsonValue;
-use crate::list::{OwnParts, TargetList};
+use crate::list::{ListedRequest, OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
 use crate::replay::Replay;
 use crate::secret::{Secret, hide_headers};
@@ -403,14 +403,19 @@ impl Plan {
             Work::Request(method) => (Some(one(method.as_str())), &[][..]),
             Work::List(list) => (None, list.requests.as_slice()),
         };
-        alone.into_iter().chain(list.iter().map(|request| PlannedRequest {
+        alone.into_iter().chain(list.iter().map(|request| self.planned(request)))
+    }
+
+    /// A request of its list.
+    pub fn planned<'p>(&'p self, request: &'p ListedRequest) -> PlannedRequest<'p> {
+        PlannedRequest {
             plan: self,
             method: &request.method,
             path: &request.path,
             userinfo: request.userinfo.as_ref(),
             origin: request.origin as usize,
             own: request.own.as_deref(),
-        }))
+        }
     }
 
     /// After how many requests connection `at` of all is closed: its first life is shorter by its part, so that those that

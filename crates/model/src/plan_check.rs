@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::{PlanError, wrong};
 use crate::json_value::{JsonValue, VALUES_MAX};
-use crate::list::{ORIGINS_MAX, Order, TargetList};
+use crate::list::{LINES_MAX, ORIGINS_MAX, Order, TargetList};
 use crate::plan::*;
 use crate::printable::{count, harmless_within};
 use crate::rate::{Rate, Stage};
@@ -57,6 +57,7 @@ impl Plan {
             );
         }
         self.check_body()?;
+        self.check_long_list()?;
         self.connect.check(self.speaks_tls(), self.unix.is_some())?;
         if self.connect.all_addresses && (self.work.list().is_some() || self.connect.resolve_every.is_some())
         {
@@ -249,6 +250,26 @@ impl Plan {
             );
         }
         Ok(())
+    }
+
+    /// What a list that stays in its file cannot be sent with.
+    fn check_long_list(&self) -> Result<(), PlanError> {
+        if self.work.list().is_none_or(|list| list.long().is_none()) {
+            return Ok(());
+        }
+        let unfit = [
+            ("--http2", self.protocol.multiplexes()),
+            ("--generate and --data", !self.values.is_empty()),
+            ("Expect: 100-continue", self.waits_for_continue()),
+            ("--requests-per-connection", self.requests_per_connection.is_some()),
+        ];
+        match unfit.iter().find(|(_, given)| *given) {
+            Some((what, _)) => wrong(format!(
+                "{what} cannot be used with a list of over {LINES_MAX} requests, which is read while it is sent: leave it \
+                 out, or give a shorter list."
+            )),
+            None => Ok(()),
+        }
     }
 
     fn check_pipeline(&self) -> Result<(), PlanError> {

@@ -187,6 +187,7 @@ mod tests {
                 order: Order::Shuffled,
                 origins: Vec::new(),
                 format: Format::Plain,
+                file: None,
             })
         };
         prop_oneof![
@@ -301,6 +302,7 @@ mod tests {
             order: Order::InTurn,
             origins: Vec::new(),
             format: Format::Plain,
+            file: None,
         };
         assert!(refused(&|plan| plan.work = Work::List(list(vec![1]))));
         assert!(!refused(&|plan| plan.work = Work::List(list(vec![0]))));

@@ -141,7 +141,7 @@ pub struct RecordedData {
 pub struct RecordedList {
     /// Lines with a request.
     pub lines: u64,
-    /// Different requests among them.
+    /// Different requests among them; where it stays in its file, all.
     pub requests: u64,
     /// In which order lines are taken.
     pub order: Order,
@@ -361,8 +361,8 @@ impl RecordedPlan {
             }),
             replay: plan.arrivals.replay().map(|replay| replay.log.clone()),
             targets: plan.work.list().map(|list| RecordedList {
-                lines: list.lines.len() as u64,
-                requests: list.requests.len() as u64,
+                lines: list.count(),
+                requests: list.long().map_or(list.requests.len() as u64, |long| long.requests),
                 order: list.order,
                 format: list.format,
                 fingerprint: format!("{:016x}", list.fingerprint()),

@@ -67,6 +67,14 @@ impl Secret {
         Ok(secret)
     }
 
+    /// The same of one among too many to be looked for in texts from outside.
+    pub(crate) fn unremembered(header: &str, written: &str) -> Result<Secret, String> {
+        if written.starts_with(ASKED) || !is_secret_by_custom(header) {
+            return Secret::of_header(header, written);
+        }
+        Ok(Secret::hidden(written))
+    }
+
     pub fn hidden(value: impl Into<String>) -> Secret {
         Secret { value: value.into(), source: SecretSource::Given }
     }

@@ -55,7 +55,7 @@ impl Command {
 
 /// What is open in a shell's text at the end of a line.
 #[derive(Default)]
-struct Quotes {
+pub(super) struct Quotes {
     quote: Option<char>,
     escaped: bool,
 }
@@ -63,6 +63,11 @@ struct Quotes {
 impl Quotes {
     fn is_open(&self) -> bool {
         self.quote.is_some() || self.escaped
+    }
+
+    /// Whether a command goes on behind this line.
+    pub(super) fn go_on(&mut self, line: &[u8]) -> bool {
+        std::str::from_utf8(line).is_ok_and(|line| self.follow(line).is_ok()) && self.is_open()
     }
 
     /// Follows a line; refuses what a shell would put another text for, or take for more than one command.

@@ -40,6 +40,8 @@ pub(super) struct Reader<'a> {
     /// Of a folder the file that is looked at.
     pub(super) of_file: Option<String>,
     own_bytes: usize,
+    /// Requests are read one by one, too many for their secrets to be looked for in other texts.
+    pub(super) is_long: bool,
     errors: Vec<ListError>,
 }
 
@@ -57,11 +59,20 @@ impl<'a> Reader<'a> {
             is_given: server.is_some(),
             has_paths: false,
             known: HashMap::new(),
-            list: TargetList { method: method.to_owned(), requests, lines, order, origins, format },
+            list: TargetList {
+                method: method.to_owned(),
+                requests,
+                lines,
+                order,
+                origins,
+                format,
+                file: None,
+            },
             read,
             files: HashMap::new(),
             of_file: None,
             own_bytes: 0,
+            is_long: false,
             errors: Vec::new(),
         }
     }
@@ -69,6 +80,10 @@ impl<'a> Reader<'a> {
     /// The method of lines that name none.
     pub(super) fn method(&self) -> String {
         self.list.method.clone()
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.list.format
     }
 
     /// The server that was given beside the list.
@@ -79,7 +94,9 @@ impl<'a> Reader<'a> {
     /// Takes a line's request or what is wrong with it; whether more lines are looked at.
     pub(super) fn take(&mut self, line: Option<usize>, described: Result<Described, String>) -> bool {
         if self.list.lines.len() >= LINES_MAX {
-            let why = format!("A list may have at most {LINES_MAX} requests, and this is one more.");
+            let why = format!(
+                "A list may have at most {LINES_MAX} requests, and this is one more: a longer one is a file, not shuffled."
+            );
             self.errors.push(ListError { line, why });
             return false;
         }
@@ -109,7 +126,10 @@ impl<'a> Reader<'a> {
                 continue;
             }
             self.own_bytes += name.len() + value.len();
-            let value = Secret::of_header(&name, &value)?;
+            let value = match self.is_long {
+                true => Secret::unremembered(&name, &value)?,
+                false => Secret::of_header(&name, &value)?,
+            };
             check_header(&name, value.value()).map_err(|e| e.0)?;
             own.headers.push((name, value));
         }
@@ -121,7 +141,7 @@ impl<'a> Reader<'a> {
         }
         request.own = (own != OwnParts::default()).then(|| Box::new(own));
         let next = u32::try_from(self.list.requests.len()).unwrap_or(u32::MAX);
-        let index = *self.known.entry(request.clone()).or_insert(next);
+        let index = if self.is_long { next } else { *self.known.entry(request.clone()).or_insert(next) };
         if index == next {
             self.list.requests.push(request);
         }
@@ -151,6 +171,34 @@ impl<'a> Reader<'a> {
         }
         self.files.insert(path.to_owned(), content.clone());
         Ok(content)
+    }
+
+    /// The one request of a text whose first line is this one, or what is wrong with it; all of it is forgotten.
+    pub(super) fn only(&mut self, line: usize) -> Result<ListedRequest, ListError> {
+        self.own_bytes = 0;
+        let lines = std::mem::take(&mut self.list.lines).len();
+        let request = self.list.requests.pop();
+        let at_line = |why: &str| ListError { line: Some(line), why: why.to_owned() };
+        if let Some(e) = self.errors.pop() {
+            return Err(ListError { line: e.line.map(|within| line + within - 1), ..e });
+        }
+        if lines > 1 {
+            return Err(at_line(
+                "It has a weight, and a list that stays in its file is sent in order: leave it out.",
+            ));
+        }
+        if self.origins.len() > 1 {
+            self.origins.pop();
+            return Err(at_line(
+                "It names another server than the first line, and a list that stays in its file has one.",
+            ));
+        }
+        request.ok_or_else(|| at_line(self.list.format.nothing()))
+    }
+
+    /// The first server that is known.
+    pub(super) fn server(&self) -> Option<&Target> {
+        self.origins.first()
     }
 
     /// The (first) server and the list, or all that is wrong.

@@ -11,7 +11,8 @@ use crate::connect::{Connect, IpVersion};
 use crate::error::{PlanError, wrong};
 use crate::input::sha256;
 use crate::json_value::JsonValue;
-use crate::list::{Format, ListError, Order, TargetList, is_folder};
+use crate::list::long::sha256_of;
+use crate::list::{Format, ListError, ListFile, Order, TargetList, is_folder};
 use crate::plan::{
     Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, PROBE_WARMUP, Plan, Protocol,
     SEED, Stop, TIMEOUT, Work, default_warmup, gives,
@@ -195,7 +196,7 @@ impl LoadOptions {
     }
 
     /// The method of requests that name none themselves.
-    fn method(&self) -> &str {
+    pub(super) fn method(&self) -> &str {
         let by_body = if self.bodies() > 0 { "POST" } else { "GET" };
         self.method.as_deref().unwrap_or(by_body)
     }
@@ -276,10 +277,17 @@ impl LoadOptions {
                     "--targets {path} is no folder of *.raw files: name one, or leave --targets-format out."
                 ));
             }
-            (false, format) => (format, file("--targets", path, FILE_MAX_BYTES, read)?),
+            (false, format) => match self.list_or_text(path, format, target.as_ref(), read)? {
+                Ok((server, list)) => return Ok((server, Work::List(list))),
+                Err(text) => (format, text),
+            },
         };
         let read = TargetList::read(&text, format, target.as_ref(), self.method(), order, read);
-        let (server, list) = read.map_err(|errors| said_of_list("--targets", path, &errors))?;
+        let (server, mut list) = read.map_err(|errors| said_of_list("--targets", path, &errors))?;
+        if list.format != Format::Raw && path != "-" {
+            let (bytes, sha256) = (text.len() as u64, sha256_of(&text));
+            list.file = Some(ListFile { path: path.into(), bytes, sha256, long: None });
+        }
         Ok((server, Work::List(list)))
     }
 

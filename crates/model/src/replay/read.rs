@@ -164,6 +164,7 @@ impl Reader<'_> {
             order: Order::InTurn,
             origins: Vec::new(),
             format: crate::list::Format::Plain,
+            file: None,
         };
         Ok((list, replay))
     }

@@ -69,6 +69,7 @@ impl StreamCase {
             order: Order::InTurn,
             origins: Vec::new(),
             format: Format::Plain,
+            file: None,
         });
         StreamCase { case, habits }
     }

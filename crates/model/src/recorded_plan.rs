@@ -1,7 +1,7 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
 use crate::connect::IpVersion;
-use crate::fnv::fnv1a;
+use crate::fnv::{fnv1a, folded};
 use crate::json_value::VALUES_MAX;
 use crate::limits::{few, numbers};
 use crate::list::{Format, ORIGINS_MAX, Order};
@@ -145,7 +145,8 @@ pub struct RecordedList {
     pub requests: u64,
     /// In which order lines are taken.
     pub order: Order,
-    /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits.
+    /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits; folded to 32 where a line has more of its own than
+    /// its method and URL.
     pub fingerprint: String,
     /// In which format it was written.
     #[serde(default, skip_serializing_if = "Format::is_plain")]
@@ -388,10 +389,8 @@ fn micro_per_s(per_s: f64) -> u64 {
     (per_s * 1e6).round() as u64
 }
 
-/// Short, so that many bodies share it: a longer one would let somebody confirm a guess of a secret in it.
 fn fingerprint(bytes: &[u8]) -> String {
-    let hash = fnv1a(bytes.iter().copied());
-    format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
+    format!("{:08x}", folded(fnv1a(bytes.iter().copied())))
 }
 
 /// The stages. A rate is at most 1e14 millionths, exact in an f64.

@@ -42,7 +42,7 @@ pub struct Replay {
 /// What is replayed of a log, and what is not.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RecordedReplay {
-    /// Of the log's bytes, in hexadecimal: FNV-1a, 64 bits.
+    /// Of the log's bytes, in hexadecimal: FNV-1a (64 bits) folded to 32, as a log may hold secrets.
     pub fingerprint: String,
     /// Requests that are replayed, in each round.
     pub entries: u64,

@@ -12,7 +12,7 @@ use crate::error::{PlanError, wrong};
 use crate::fnv::fnv1a;
 use crate::plan::{Plan, PlannedRequest};
 use crate::printable::harmless_within;
-use crate::secret::{REDACTED, Secret, is_secret_by_custom, percent_encoded, redacted};
+use crate::secret::{REDACTED, is_secret_by_custom, percent_encoded, redacted, remember_listed};
 
 pub(crate) use parse::table;
 
@@ -259,14 +259,16 @@ impl Generator {
     pub fn shown(&self) -> String {
         match &self.kind {
             Kind::Choice(_) if is_secret_by_custom(&self.name) => format!("{}=choice:{REDACTED}", self.name),
-            kind => redacted(&format!("{}={kind}", self.name)),
+            // Without a choice there is nothing that somebody wrote.
+            Kind::Choice(_) => redacted(&format!("{}={}", self.name, self.kind)),
+            kind => format!("{}={kind}", self.name),
         }
     }
 
     /// Keeps what may be secret of it from being written.
     pub(crate) fn remember(&self) {
         if let (Kind::Choice(all), true) = (&self.kind, is_secret_by_custom(&self.name)) {
-            all.iter().for_each(|value| Secret::hidden(value).remember());
+            all.iter().for_each(|value| remember_listed(value));
         }
     }
 }

@@ -3,8 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::COMMAND_MAX_BYTES;
 use super::reader::{Described, Reader, echo, text_of};
+use super::{COMMAND_MAX_BYTES, OWN_MAX_BYTES};
 use crate::secret::remember_credentials;
 
 pub(super) fn read(reader: &mut Reader<'_>, text: &[u8]) {
@@ -296,7 +296,11 @@ fn data(
     if let Some(before) = body {
         before.extend_from_slice(joined.as_bytes());
     }
-    body.get_or_insert_default().extend(part);
+    let body = body.get_or_insert_default();
+    if body.len() + part.len() > OWN_MAX_BYTES {
+        return Err(format!("Its body has over {} MiB: give a shorter one.", OWN_MAX_BYTES >> 20));
+    }
+    body.extend(part);
     Ok(())
 }
 

@@ -7,6 +7,7 @@ fn files(path: &str, most: u64) -> Result<Vec<u8>, String> {
         "/path/to/newthing.json" | "body.json" => b"{\"a\": 1}".to_vec(),
         "lines.txt" => b"a=1\r\nb=2\n".to_vec(),
         "binary" => vec![0, 255, b'\n'],
+        "large" => vec![b'a'; OWN_MAX_BYTES / 4],
         _ => return Err("No such file or directory (os error 2)".to_owned()),
     };
     Ok(content.into_iter().take(most as usize).collect())
@@ -125,6 +126,7 @@ fn what_is_no_request_of_curls_is_refused_by_name() {
         ("curl 'http://h/a", "a quote that it does not close"),
         ("curl http://h/ -d @none", "could not be read: No such file"),
         ("curl http://h/ -d @none\\", "ends in a backslash"),
+        ("curl http://h/ -d @large -d @large -d @large -d @large -d @large", "over 4 MiB"),
     ] {
         let said = read(line).unwrap_err();
         assert!(said.starts_with("line 1: ") && said.contains(says), "{line}: {said}");
@@ -174,13 +176,8 @@ fn a_folder_of_raw_requests_is_a_list() {
     write("f.raw", "POST /f HTTP/1.1\nHost: h\nTransfer-Encoding: Chunked\n\n2\nab\n1;x=1\r\nc\r\n0\n\n");
     write("notes.txt", "none");
     let of = |server: Option<&Target>| {
-        let os = |path: &str, most: u64| {
-            let mut bytes = std::fs::read(path).map_err(|e| e.to_string())?;
-            bytes.truncate(most as usize);
-            Ok(bytes)
-        };
         let path = folder.to_str().unwrap().as_bytes();
-        TargetList::read(path, Some(Format::Raw), server, "GET", Order::InTurn, &os)
+        TargetList::read(path, Some(Format::Raw), server, "GET", Order::InTurn, &files)
     };
     let server = Target::parse("http://h:8080/").unwrap();
     let list = of(Some(&server)).unwrap().1;
@@ -204,6 +201,19 @@ fn a_folder_of_raw_requests_is_a_list() {
         write("e.raw", &format!("POST /e HTTP/1.1\nTransfer-Encoding: chunked\n\n{body}"));
         assert!(of(Some(&server)).unwrap_err()[2].to_string().contains("not in chunks"), "{body:?}");
     }
+    let pipe = folder.join("b.raw");
+    std::fs::remove_file(&pipe).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    write(
+        "a.raw",
+        &format!("GET /a HTTP/1.1\nHost: h\n\n{}", "\n".repeat(OWN_MAX_BYTES + COMMAND_MAX_BYTES)),
+    );
+    let said: Vec<String> = of(Some(&server)).unwrap_err().iter().map(ToString::to_string).collect();
+    assert!(
+        said[0].starts_with("a.raw: It is larger than the 5242880 bytes that are left for it"),
+        "{said:?}"
+    );
+    assert!(said[1].starts_with("b.raw: It could not be read: it is a pipe"), "{said:?}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -264,6 +274,43 @@ fn lists_that_differ_in_headers_alone_differ() {
     assert_ne!(of("1"), of("2"));
     let secret = |value: &str| read(format!("GET /a\nX-Token: {value}")).unwrap().fingerprint();
     assert_eq!(secret("1"), secret("2"), "a guess is not confirmed by it");
+}
+
+#[test]
+fn lists_that_differ_in_any_part_differ() {
+    let of = |parts: &str| {
+        let list = read(format!("{{\"url\": \"/a\", \"method\": \"PUT\", \"weight\": 1{parts}}}")).unwrap();
+        list.fingerprint()
+    };
+    let parts = [
+        "",
+        r#","body":"""#,
+        r#","body":"b""#,
+        r#","body":"b","chunked":true"#,
+        r#","body":"b","headers":{"b":""}"#,
+        r#","expect":{}"#,
+        r#","expect":{"body":""}"#,
+        r#","expect":{"body":"b"}"#,
+        r#","expect":{"status":200}"#,
+        r#","expect":{"json":{"/b":""}}"#,
+    ];
+    let all: std::collections::BTreeSet<u64> = parts.into_iter().map(of).collect();
+    assert_eq!(all.len(), parts.len());
+    assert!(
+        of("") > u64::from(u32::MAX) && of(parts[2]) <= u64::from(u32::MAX),
+        "a body is not guessed by it"
+    );
+}
+
+#[test]
+fn what_requests_have_of_their_own_is_bounded() {
+    let body = |a: &str| format!("{{\"url\": \"/a\", \"body\": \"{a}{}\"}}\n", "a".repeat(OWN_MAX_BYTES / 5));
+    let all: Vec<String> = (0..6).map(|i| body(&i.to_string())).collect();
+    let said = read_as(Some(Format::Jsonl), all.concat() + "no request").unwrap_err();
+    assert!(said.starts_with("line 5: With it the headers and bodies of the list take over 4 MiB"), "{said}");
+    assert_eq!(said.lines().count(), 1, "nothing is read behind it");
+    let same = read_as(Some(Format::Jsonl), all[0].repeat(9)).unwrap();
+    assert_eq!((same.requests.len(), same.lines.len()), (1, 9), "a request is counted once");
 }
 
 proptest! {

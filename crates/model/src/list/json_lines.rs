@@ -116,7 +116,7 @@ impl Expected {
         }
         let hash = hash.map(|hex| sha256(&hex).ok_or("Its sha256 is none, which has 64 hexadecimal digits."));
         let value = |(pointer, value): (String, Value)| {
-            let value = Secret::of_header(&pointer, &value.to_string())?;
+            let value = Secret::of_listed(&pointer, &value.to_string())?;
             let one = JsonValue { pointer, value };
             one.check().map(|()| one).map_err(|e| e.0)
         };

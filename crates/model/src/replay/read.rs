@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::line::{Format, Logged};
 use super::{NO_REQUEST, RecordedReplay, Replay};
-use crate::fnv::fnv1a;
+use crate::fnv::{fnv1a, folded};
 use crate::list::{ERRORS_MAX, LINES_MAX, ListError, ListedRequest, Order, TargetList, lines};
 use crate::plan::seed_of;
 use crate::target::Target;
@@ -64,7 +64,7 @@ pub fn read(text: &[u8], asked: &Asked<'_>) -> Result<(TargetList, Replay), Vec<
         entries: Vec::new(),
         latest: None,
         record: RecordedReplay {
-            fingerprint: format!("{:016x}", fnv1a(text.iter().copied())),
+            fingerprint: format!("{:08x}", folded(fnv1a(text.iter().copied()))),
             speed: asked.speed,
             looped: asked.looped,
             methods: asked.methods.clone(),

@@ -83,12 +83,13 @@ fn curls_commands_are_requests() {
         curl http://h/f -d a=1 -d @lines.txt --data-binary @lines.txt
         curl --json '{"a":' --json '1}' http://h/j
         curl -G -d q=1 -d r=2 "http://h/s?z=0" -u me:pw -A agent/1 -e http://h/from -b 'a=b; c=d'
+        curl --json '{}' -H 'content-type: a/b' -A x -H 'User-Agent: y' --compressed -H 'Accept:' http://h/
         curl -I --url=/h
         curl -I --url /h"#;
     let said = read(text).unwrap_err();
     assert_eq!(
         said,
-        "line 12: \"--url=/h\" is no option of curl's that Prony reads from a list: leave it out."
+        "line 13: \"--url=/h\" is no option of curl's that Prony reads from a list: leave it out."
     );
     let list = read(text.replace("curl -I --url=/h\n", "")).unwrap();
     assert_eq!(list.format, Format::Curl);
@@ -99,7 +100,8 @@ fn curls_commands_are_requests() {
             "DELETE /x |  | -",
             "POST /f | Content-Type: application/x-www-form-urlencoded | a=1&a=1b=2&a=1\r\nb=2\n",
             "POST /j | Content-Type: application/json, Accept: application/json | {\"a\":1}",
-            "GET /s?z=0&q=1&r=2 | Authorization: Basic bWU6cHc=, User-Agent: agent/1, Referer: http://h/from, Cookie: a=b; c=d | -",
+            "GET /s?z=0&q=1&r=2 | Cookie: a=b; c=d, Authorization: Basic bWU6cHc=, User-Agent: agent/1, Referer: http://h/from | -",
+            "POST / | content-type: a/b, User-Agent: y, Accept-Encoding: deflate, gzip, br | {}",
             "HEAD /h |  | -",
         ]
     );
@@ -112,7 +114,10 @@ fn what_is_no_request_of_curls_is_refused_by_name() {
         ("curl -sk https://h/", "-k: it is of the whole load"),
         ("curl -L http://h/", "no redirect"),
         ("curl --upload-file x http://h/", "\"--upload-file\" is no option"),
-        ("curl -F a=b http://h/", "a body of parts"),
+        ("curl -F a=b http://h/", "no forms of several parts"),
+        ("curl http://[::1]:8080/", "the server http://[::1]:8080, and the load goes to"),
+        ("curl 'http://[::1]/[1-3]'", "several"),
+        ("curl 'http://{a,b}/'", "several"),
         ("curl http://h/a http://h/b", "two URLs"),
         ("curl -X", "no value"),
         ("curl -s", "no URL"),
@@ -243,7 +248,7 @@ fn hostile_lines_are_refused_with_their_number() {
             "{\"method\":\"GET\",\"url\":\"/a\",\"header\":{\"X\":\"s3cret\"}}",
             "line 1: It is no request: a value",
         ),
-        ("{\"url\":\"/a\",\"weight\":0}", "line 1: Its weight 0"),
+        ("{\"url\":\"/a\",\"weight\":0}", "line 1: Its weight is 0"),
         ("{\"url\":\"/a\",\"weight\":1000000}\n{\"url\":\"/a\"}", "line 2: A list may have at most"),
         ("{\"url\":\"/a\",\"expect\":{\"json\":{\"id\":1}}}", "line 1: \"id\" is not a JSON pointer"),
         ("{\"url\":\"/a\",\"weight\":1,\"boby\":1}", "line 1: It is no request: unknown field `boby`"),

@@ -21,6 +21,11 @@ pub fn hash_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     fnv1a(parts.into_iter().flat_map(with_length))
 }
 
+/// Short, so that many share it: a longer one would let somebody confirm a guess of a secret in what was hashed.
+pub(crate) fn folded(hash: u64) -> u32 {
+    (hash >> 32) as u32 ^ hash as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

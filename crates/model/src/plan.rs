@@ -18,7 +18,7 @@ use crate::secret::{Secret, hide_headers};
 use crate::target::Target;
 use crate::tls::Tls;
 use crate::units::DurationValue;
-use crate::values::{Values, mixed};
+use crate::values::{GOLDEN, Values, mixed};
 
 /// The longest warm-up or duration: longer runs are a monitoring tool's work, and would make buffers unbounded.
 pub const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -65,6 +65,8 @@ pub struct Plan {
     pub body: Vec<u8>,
     /// The file that every request's body is read from while it is sent, instead of `body`.
     pub body_file: Option<BodyFile>,
+    /// By which that file is told from another.
+    pub body_file_fingerprint: Option<u32>,
     /// Whether bodies go in chunks (over HTTP/2, frames), without their length.
     pub chunked: bool,
     /// Connections over all workers, 1 to [`CONNECTIONS_MAX`].
@@ -245,7 +247,7 @@ impl<'p> PlannedRequest<'p> {
     }
 }
 
-pub fn gives(headers: &[(String, Secret)], name: &str) -> bool {
+pub fn gives<V>(headers: &[(String, V)], name: &str) -> bool {
     headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
 }
 
@@ -446,6 +448,7 @@ impl Plan {
             headers: Vec::new(),
             body: Vec::new(),
             body_file: None,
+            body_file_fingerprint: None,
             chunked: false,
             connections: CONNECTIONS_CLOSED,
             threads: 1,
@@ -480,5 +483,5 @@ pub fn seed_of(seed: u64, number: u32) -> u64 {
     if number == 0 {
         return seed;
     }
-    mixed(seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15))) >> 11
+    mixed(seed.wrapping_add(u64::from(number).wrapping_mul(GOLDEN))) >> 11
 }

@@ -135,12 +135,14 @@ impl<'de> Deserialize<'de> for Roots {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connect::IpVersion;
     use crate::json_value::JsonValue;
     use crate::list::{Format, ListedRequest, Order, OwnParts, TargetList};
-    use crate::plan::{Arrivals, Expect, Protocol, Stop, Work};
+    use crate::plan::{Arrivals, BodyFile, Expect, Protocol, Stop, Work};
     use crate::rate::{Rate, Stage};
     use crate::target::Target;
     use crate::tls::{Identity, IdentityFiles, Verify};
+    use crate::values::{self, Generator, Values};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -222,9 +224,29 @@ mod tests {
                 plan.unix = Some("/run/a.sock".into());
             } else {
                 plan.sources = vec!["127.0.0.2".parse().unwrap()];
+                plan.connect.to = vec!["h:1:127.0.0.2:8080".parse().unwrap()];
+                plan.connect.ip = spin.then_some(IpVersion::V4);
+                plan.connect.resolve_every = user_clock.then_some(Duration::from_secs(3));
             }
             plan.warmup = Duration::ZERO;
             plan.samples_max = 7;
+            plan.connect.sni = http2.then(|| "name.example".to_owned());
+            plan.decode = spin;
+            plan.requests_per_connection = http2.then_some(9);
+            let mut body = body;
+            match (seed % 3, &work) {
+                (0, Work::Request(_)) => {
+                    plan.headers.push(("X".to_owned(), Secret::of_header("X", "{{id}} {{col}}").unwrap()));
+                    let generators = vec![Generator::parse("id=choice:a|b").unwrap()];
+                    plan.values = Values { generators, table: values::table("t", b"col\n1\n2\n").unwrap() };
+                }
+                (1, Work::Request(_)) if !http2 => {
+                    body.clear();
+                    let file = BodyFile { path: "/body".into(), bytes: 9 };
+                    (plan.body_file, plan.body_file_fingerprint) = (Some(file), Some(7));
+                }
+                _ => plan.chunked = user_clock && !body.is_empty(),
+            }
             Plan { arrivals, work, body, connections, seed, spin, user_clock, ..plan }
         }
     }

@@ -16,7 +16,7 @@ use super::{
     curl, read, vegeta,
 };
 use crate::error::PlanError;
-use crate::fnv::{OFFSET_BASIS, fnv1a_behind};
+use crate::fnv::{OFFSET_BASIS, fnv1a_behind, folded};
 use crate::foreign_file;
 use crate::plan::Plan;
 use crate::target::Target;
@@ -190,7 +190,8 @@ impl TargetList {
         let mut texts = Texts::new(Hashed { file, sha256: Context::new(&SHA256) }, format);
         let mut reader = one_by_one(server, method, format);
         let (mut known, mut list) = (HashMap::new(), TargetList::empty(method, format));
-        let (mut requests, mut longest_bytes, mut fingerprint) = (0, 0, OFFSET_BASIS);
+        let (mut requests, mut longest_bytes) = (0, 0);
+        let (mut fingerprint, mut has_own) = (OFFSET_BASIS, false);
         let (mut text, mut places, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         while let Some((line, at)) = texts.next(&mut text).map_err(unread)? {
             if requests % SPACING == 0 {
@@ -202,7 +203,8 @@ impl TargetList {
                 let kind = *known.entry(kind(&request)).or_insert(next);
                 list.note(requests, kind, next, || self::kind(&request))
                     .map_err(|why| ListError { line: Some(line), why })?;
-                fingerprint = fnv1a_behind(fingerprint, request.told_apart());
+                fingerprint = fnv1a_behind(fingerprint, request.hash().to_le_bytes());
+                has_own |= request.own.is_some();
                 Ok(())
             });
             longest_bytes = longest_bytes.max(text.len());
@@ -222,6 +224,7 @@ impl TargetList {
             list.lines.push(0);
         }
         let sha256 = finished(texts.input.into_inner().sha256);
+        let fingerprint = if has_own { folded(fingerprint).into() } else { fingerprint };
         let (identity, places) = (identity(&about), Arc::new(places));
         let long = Some(LongList { requests, longest_bytes, fingerprint, identity, places });
         list.file = Some(ListFile { path: path.to_owned(), bytes: about.len(), sha256, long });

@@ -81,7 +81,8 @@ impl LoadOptions {
             headers: given.into_iter().chain(body.content_type).chain(asks_for_codings).collect(),
             decode: self.decode.unwrap_or(false),
             body: body.bytes,
-            body_file: body.file,
+            body_file_fingerprint: body.file.as_ref().map(|(_, fingerprint)| *fingerprint),
+            body_file: body.file.map(|(file, _)| file),
             chunked: self.chunked.unwrap_or(false),
             connections,
             threads,
@@ -149,9 +150,11 @@ impl LoadOptions {
             );
         }
         if self.is_auto() && self.replay.is_some() {
-            return wrong(
-                "-d auto cannot be used with --replay, whose log says how long it lasts: leave it out.",
-            );
+            return wrong(if self.looped == Some(true) {
+                "-d auto cannot be used with --replay, whose load changes as its log does: give a time, as 10s."
+            } else {
+                "-d auto cannot be used with --replay, whose log says how long it lasts: leave -d out."
+            });
         }
         let duration = Some(WindowValue::Time(DurationValue(window)));
         Ok(self.is_auto().then(|| LoadOptions { duration, ..self.clone() }))

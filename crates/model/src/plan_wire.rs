@@ -11,11 +11,12 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{PlanError, wrong};
-use crate::plan::Plan;
+use crate::plan::{Plan, Work};
 use crate::secret::{Secret, SecretSource, remember_credentials};
 use crate::tls::Roots;
+use crate::values::Values;
 
-/// The longest text of a plan: lists of a million lines go, in their own file, with who reads them.
+/// The longest text of a plan: of a longer list its file's name and hash go, and who applies it has the file.
 const PLAN_MAX_BYTES: usize = 32 << 20;
 
 thread_local! {
@@ -25,13 +26,20 @@ thread_local! {
 impl Plan {
     /// All of it as text, secrets included; of a client's certificate and key only where they are.
     pub fn to_wire(&self) -> Result<Vec<u8>, PlanError> {
+        let file =
+            self.work.list().filter(|list| !list.requests.is_empty()).and_then(|list| list.file.as_ref());
+        if file.is_some_and(|file| file.long.is_some()) {
+            return self.without_list().to_wire();
+        }
         SECRETS_MAY_BE_WRITTEN.set(true);
         let text = serde_json::to_vec(self);
         SECRETS_MAY_BE_WRITTEN.set(false);
         match text {
             Ok(text) if text.len() <= PLAN_MAX_BYTES => Ok(text),
+            Ok(_) if file.is_some() => self.without_list().to_wire(),
             Ok(text) => wrong(format!(
-                "This plan takes {} MiB, and {} MiB go to other machines: give a shorter list of targets, log or body.",
+                "This plan takes {} MiB, and {} MiB go to other machines: give a shorter list of targets, or one in a file, or a \
+                 shorter log or body.",
                 text.len() >> 20,
                 PLAN_MAX_BYTES >> 20
             )),
@@ -45,8 +53,28 @@ impl Plan {
         }
         let plan: Plan = serde_json::from_slice(text)
             .map_err(|e| PlanError(format!("The plan is not one of this version of Prony: {e}.")))?;
-        plan.check()?;
+        if plan.awaits_list() {
+            // All but what is known with the list.
+            let work = Work::Request(plan.work.method().to_owned());
+            Plan { work, values: Values::default(), ..plan.clone() }.check()?;
+        } else {
+            plan.check()?;
+        }
         Ok(plan)
+    }
+
+    /// The same, but of its list where it is.
+    fn without_list(&self) -> Plan {
+        let mut plan = self.clone();
+        if let Work::List(list) = &mut plan.work {
+            (list.requests, list.lines) = (Vec::new(), Vec::new());
+        }
+        plan
+    }
+
+    /// Whether its list is still to be read ([`Plan::read_list`]), from a file that who applies it has.
+    pub fn awaits_list(&self) -> bool {
+        self.work.list().is_some_and(|list| list.requests.is_empty() && list.file.is_some())
     }
 }
 

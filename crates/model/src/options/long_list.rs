@@ -1,9 +1,14 @@
-//! Whether a list of requests is taken into memory, or stays in its file.
+//! Whether a list of requests is taken into memory, or stays in its file; and the file of who applies another's plan.
+
+use std::io::Read;
+use std::path::Path;
 
 use super::meaning::{FILE_MAX_BYTES, file, said_of_list};
 use super::{LoadOptions, ReadFile};
-use crate::error::PlanError;
-use crate::list::{Format, LINES_MAX, TargetList};
+use crate::error::{PlanError, wrong};
+use crate::foreign_file;
+use crate::list::{Format, LINES_MAX, Order, TargetList};
+use crate::plan::Plan;
 use crate::target::Target;
 
 impl LoadOptions {
@@ -29,5 +34,46 @@ impl LoadOptions {
         let (server, list) = passed.map_err(|errors| said_of_list("--targets", path, &errors))?;
         let is_longer = is_larger || list.count() > LINES_MAX as u64;
         Ok(if is_longer { Ok((server, list)) } else { Err(text) })
+    }
+}
+
+impl Plan {
+    /// Reads the list that the plan [awaits](Plan::awaits_list) from this file, which must be the one that it was made of.
+    pub fn read_list(&mut self, path: &Path) -> Result<(), PlanError> {
+        let Some((list, file)) = self.work.list().and_then(|list| Some((list, list.file.as_ref()?))) else {
+            return wrong("The plan has a list of no file.");
+        };
+        let name = path.display().to_string();
+        let options = LoadOptions {
+            targets: Some(name.clone()),
+            targets_format: Some(list.format.to_string()),
+            shuffle: Some(list.order == Order::Shuffled),
+            method: Some(list.method.clone()),
+            ..LoadOptions::default()
+        };
+        let read = |of: &str, most: u64| {
+            if of != name {
+                return Err("a list that each agent reads has its bodies in its lines".to_owned());
+            }
+            let mut bytes = Vec::new();
+            let read = foreign_file::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+            read.map(|_| bytes).map_err(|e| e.to_string())
+        };
+        let server = list.origins.is_empty().then(|| self.target.clone());
+        let (target, work) = options.work(server, &read)?;
+        let is_same = |own: &TargetList| {
+            own.origins == list.origins && own.file.as_ref().is_some_and(|own| own.sha256 == file.sha256)
+        };
+        if !work.list().is_some_and(is_same)
+            || target != (Target { path: "/".to_owned(), ..self.target.clone() })
+        {
+            return wrong(format!(
+                "{name} is not the controller's {}, which has {} bytes and another SHA-256: copy that one there.",
+                file.path.display(),
+                file.bytes
+            ));
+        }
+        self.work = work;
+        self.check()
     }
 }

@@ -248,7 +248,11 @@ impl LoadOptions {
         }
     }
 
-    fn work(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<(Target, Work), PlanError> {
+    pub(super) fn work(
+        &self,
+        target: Option<Target>,
+        read: ReadFile<'_>,
+    ) -> Result<(Target, Work), PlanError> {
         let Some(path) = self.targets.as_deref() else {
             let of_lists = [
                 ("--shuffle", self.shuffle == Some(true)),

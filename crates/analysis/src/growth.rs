@@ -2,7 +2,7 @@
 
 use prony_load::pace::Schedule;
 use prony_model::measurement::Measurement;
-use prony_model::plan::Arrivals;
+use prony_model::plan::{ArrivalKind, Arrivals};
 use prony_model::recorded_plan::RecordedPlan;
 use prony_stats::CONFIDENCE;
 use prony_stats::trend::{median, theil_sen};
@@ -37,20 +37,26 @@ pub(crate) struct Growth {
 /// one of the first by as much (a stall that recovers leaves quiet batches behind it); and requests were left unsent at
 /// the end, unless the load ended by count.
 pub(crate) fn overload(m: &Measurement, plan: &RecordedPlan, window_ns: u64) -> Option<Growth> {
-    let course = match plan.arrivals()? {
+    let course = plan.arrivals().map(|arrivals| match arrivals {
         // What is due of a Poisson process in a batch is its rate's, give or take a root.
         Arrivals::Poisson(rate) => Arrivals::Constant(rate),
         other => other,
-    };
-    let schedule = Schedule::new(&course, 0, 1, plan.requests, plan.seed)?;
-    if m.requests.never_sent == 0 && !m.ended_by_count {
+    });
+    let schedule = course.and_then(|course| Schedule::new(&course, 0, 1, plan.requests, plan.seed));
+    // The record of a replay has no instants.
+    let is_replay = plan.arrivals == ArrivalKind::Replay;
+    let is_judged = m.requests.never_sent > 0 || m.ended_by_count;
+    if !is_judged || (schedule.is_none() && !is_replay) {
         return None;
     }
-    let waits = waits(m, &schedule, window_ns);
-    if waits.len() < BATCHES_MIN {
-        return unsent_growth(m, window_ns);
-    }
-    let slope = theil_sen(&waits, CONFIDENCE)?;
+    let waits = waits(m, schedule.as_ref(), window_ns);
+    let trend = if waits.len() < BATCHES_MIN { None } else { growing(&waits, window_ns) };
+    let is_short = is_replay || waits.len() < BATCHES_MIN;
+    trend.or_else(|| unsent_growth(m, window_ns).filter(|_| is_short))
+}
+
+fn growing(waits: &[(f64, f64)], window_ns: u64) -> Option<Growth> {
+    let slope = theil_sen(waits, CONFIDENCE)?;
     let quarter = waits.len() / 4;
     let values: Vec<f64> = waits.iter().map(|(_, wait)| *wait).collect();
     let before = median(&values[..quarter])?;
@@ -62,7 +68,7 @@ pub(crate) fn overload(m: &Measurement, plan: &RecordedPlan, window_ns: u64) -> 
     grows.then(|| Growth { per_s_ns: slope.point, last_ns: values.last().copied().unwrap_or_default() })
 }
 
-/// A window too short for a trend tells by what it leaves unsent: a line that is a tenth of all that was due.
+/// A window too short for a trend, and a log's, tells by what it leaves unsent: a line that is a tenth of all that was due.
 fn unsent_growth(m: &Measurement, window_ns: u64) -> Option<Growth> {
     let (unsent, due) = (real(m.requests.never_sent), real(m.requests.scheduled));
     let seconds = real(window_ns) / 1e9;
@@ -72,19 +78,19 @@ fn unsent_growth(m: &Measurement, window_ns: u64) -> Option<Growth> {
 
 /// (middle in seconds, wait in nanoseconds) of each batch: the mean wait of those given a connection in it, or where
 /// none was, of the request at the head of the line, whose length over the rate it is. A batch without either is left
-/// out.
-fn waits(m: &Measurement, schedule: &Schedule, window_ns: u64) -> Vec<(f64, f64)> {
+/// out; without a schedule each in which none was.
+fn waits(m: &Measurement, schedule: Option<&Schedule>, window_ns: u64) -> Vec<(f64, f64)> {
     let whole_bins = usize::try_from(window_ns / m.bins.width_ns).unwrap_or(usize::MAX);
     let batches = merge(&m.bins, window_ns, whole_bins.min(BATCHES));
     let before_window = m.window_start_ns.saturating_sub(m.schedule_start_ns);
-    let due_before = |at_ns: u64| schedule.due_before(before_window + at_ns);
+    let due_before = |at_ns: u64| schedule.map_or(0, |schedule| schedule.due_before(before_window + at_ns));
     let per_s = real(m.requests.scheduled) / (real(window_ns.max(1)) / 1e9);
     // The line's length is known at the window's end, and walked back from there.
     let mut unsent = m.requests.never_sent;
     let mut waits = Vec::with_capacity(batches.len());
     for batch in batches.iter().rev() {
         let wait_ns = match (batch.sum.dispatched, unsent) {
-            (0, 0) => None,
+            (0, unsent) if unsent == 0 || schedule.is_none() => None,
             (0, unsent) => Some(real(unsent) / per_s.max(1e-6) * 1e9),
             (dispatched, _) => Some(real(batch.sum.connection_wait_sum_ns) / real(dispatched)),
         };
@@ -149,6 +155,24 @@ mod tests {
         assert_eq!(growth(&Line { rate_per_s: 1, served_per_s: 1000, ..Line::default() }), None);
         let overloaded = Line { rate_per_s: 2000, served_per_s: 1000, ..Line::default() };
         assert_eq!(overload(&overloaded.measure(), &crate::testing::closed_plan(), 10 * S), None);
+    }
+
+    #[test]
+    fn a_replay_is_overloaded_by_its_waits_or_by_what_it_leaves_unsent() {
+        let plan = RecordedPlan { arrivals: ArrivalKind::Replay, rate_per_s: None, ..constant_plan(2000.0) };
+        let of = |served_per_s, stalls, by_count| {
+            let line = Line { rate_per_s: 2000, served_per_s, stalls, ..Line::default() };
+            let mut m = line.measure();
+            if by_count {
+                (m.requests.never_sent, m.ended_by_count) = (0, true);
+            }
+            overload(&m, &plan, 10 * S)
+        };
+        for by_count in [false, true] {
+            assert!(of(1900, Vec::new(), by_count).is_some_and(|growth| growth.last_ns > 4e8));
+            assert_eq!(of(2020, Vec::new(), by_count), None);
+        }
+        assert!(of(4000, vec![(5 * S, 60 * S)], false).is_some(), "nothing was sent in its second half");
     }
 
     #[test]

@@ -214,17 +214,21 @@ mod tests {
         Start { completed, waiting: &NONE, failed }
     }
 
+    fn buckets<'a>(start: &Start<'a>) -> impl Iterator<Item = (u64, u64)> + use<'a> {
+        start.completed.buckets().chain(start.waiting.buckets())
+    }
+
     /// The definition, slowly: each bucket's top as a limit.
     fn slow(starts: &[Start<'_>], allowed: f64, t: f64) -> (u64, Option<u64>) {
-        let mut tops: Vec<u64> =
-            starts.iter().flat_map(|s| s.completed.buckets()).map(|(b, _)| highest_ns(b)).collect();
+        let mut tops: Vec<u64> = starts.iter().flat_map(buckets).map(|(b, _)| highest_ns(b)).collect();
         tops.sort_unstable();
         tops.dedup();
-        let all: u64 = starts.iter().map(|s| s.completed.len() + s.failed).sum();
+        let size = |s: &Start<'_>| s.completed.len() + s.waiting.len() + s.failed;
+        let all: u64 = starts.iter().map(size).sum();
         let share = |limit: u64| {
             let of = |s: &Start<'_>| {
-                let over = s.completed.buckets().filter(|(b, _)| highest_ns(*b) > limit).map(|(_, n)| n);
-                (s.completed.len() + s.failed, over.sum::<u64>() + s.failed)
+                let over = buckets(s).filter(|(b, _)| highest_ns(*b) > limit).map(|(_, n)| n);
+                (size(s), over.sum::<u64>() + s.failed)
             };
             share::share(&starts.iter().map(of).collect::<Vec<_>>(), t, all as f64).unwrap()
         };
@@ -236,11 +240,18 @@ mod tests {
     proptest! {
         #[test]
         fn woodruffs_interval_is_that_of_the_slow_definition(
-            starts in prop::collection::vec((prop::collection::vec(1_000u64..9_000, 20..80), 0u64..3), 2..6),
+            starts in prop::collection::vec(
+                (prop::collection::vec(1_000u64..9_000, 20..80), prop::collection::vec(1_000u64..12_000, 0..9), 0u64..3),
+                2..6,
+            ),
             allowed in 0.02f64..0.6,
         ) {
-            let timed: Vec<_> = starts.iter().map(|(values, failed)| (timed(values), *failed)).collect();
-            let starts: Vec<Start<'_>> = timed.iter().map(|(values, failed)| start(values, *failed)).collect();
+            let timed: Vec<_> =
+                starts.iter().map(|(done, waiting, failed)| (timed(done), timed(waiting), *failed)).collect();
+            let starts: Vec<Start<'_>> = timed
+                .iter()
+                .map(|(completed, waiting, failed)| Start { completed, waiting, failed: *failed })
+                .collect();
             let found = interval(&shares(&starts, share::factor(starts.len())), allowed);
             prop_assert_eq!(found, slow(&starts, allowed, share::factor(starts.len())));
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prony_model::plan::Arrivals;
+use prony_model::plan::{ArrivalKind, Arrivals};
 use prony_model::rate::Stage;
 
 use super::*;
@@ -95,6 +95,9 @@ fn stalls_at_equal_distances_are_named_with_their_period() {
     let stage = Stage { duration: Duration::from_secs(60), to: 1_000_000_000 };
     let stages = with_arrivals(Arrivals::RateStages(vec![stage]));
     assert!(!has(&every_10_s, &stages, Code::PeriodicStalls));
+    // And a log with gaps.
+    let replay = RecordedPlan { arrivals: ArrivalKind::Replay, ..closed_plan() };
+    assert!(!has(&every_10_s, &replay, Code::PeriodicStalls));
     for others in [&[50, 152, 254, 356][..], &[50, 152, 204, 356, 458, 560], &[50, 52, 54, 56, 58, 60]] {
         assert!(!has(&with_stalls(others), &plan, Code::PeriodicStalls), "{others:?}");
     }

@@ -91,7 +91,12 @@ pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
         controller_key: bootstrap.controller_key,
         agent_key: bootstrap.agent_key,
         name: String::new(),
-        bounds: Bounds { addresses: bootstrap.allowed, certificates: Certificates::Any, ..Bounds::default() },
+        bounds: Bounds {
+            addresses: bootstrap.allowed,
+            certificates: Certificates::Any,
+            lists: Certificates::Any,
+            ..Bounds::default()
+        },
         waits_in_pool: false,
     };
     serve(&serves, Some(Box::new(input)), say).map(drop)
@@ -387,13 +392,18 @@ impl AgentRuntime<'_> {
         self.serves.bounds.certificates.give(&mut plan).map_err(|e| e.to_string())?;
         self.host = Some(Box::new(prony_host::read()));
         let control = Control::leased(&allowed);
-        let (inputs, controlled) = (self.inputs.clone(), control.clone());
+        let (inputs, controlled, lists) =
+            (self.inputs.clone(), control.clone(), self.serves.bounds.lists.clone());
         let applies = move || {
             let parts = inputs.clone();
             let mut take = |share: &WindowDelta, is_last| {
                 let _ = parts.send(Input::Part(trial, Box::new(share.clone()), is_last));
             };
-            let measured = run_shard(&plan, shard, Some(&mut take), &controlled, &mut |_| {});
+            // It may take long, and the controller hears from this agent meanwhile.
+            let measured = lists
+                .give_list(&mut plan)
+                .map_err(LoadError::Plan)
+                .and_then(|()| run_shard(&plan, shard, Some(&mut take), &controlled, &mut |_| {}));
             let _ = inputs.send(Input::Done(trial, Box::new(measured)));
         };
         thread::Builder::new()

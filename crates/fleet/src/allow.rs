@@ -92,6 +92,8 @@ pub struct Bounds {
     pub connections_max: Option<u32>,
     /// Files that a load's client certificate and key may come from.
     pub certificates: Certificates,
+    /// Files that a list may come from which is too long for a plan.
+    pub lists: Certificates,
 }
 
 impl Bounds {

@@ -1,4 +1,4 @@
-//! A client's certificate and key, which an agent reads on its own host: the plan says only where they are.
+//! What an agent reads on its own host, and the plan only names: a client's certificate and key, and lists of requests.
 
 use std::io::Read;
 use std::path::{Component, PathBuf};
@@ -20,6 +20,24 @@ impl Certificates {
         let files = plan.tls.identity_files.as_ref();
         plan.tls.identity = files.map(|files| files.read(&|path, most| self.read(path, most))).transpose()?;
         Ok(())
+    }
+
+    /// Reads the list that is too long for the plan: of a folder the file of the same name.
+    pub(crate) fn give_list(&self, plan: &mut Plan) -> Result<(), PlanError> {
+        let named = plan.work.list().and_then(|list| Some(list.file.as_ref()?.path.clone()));
+        let Some(path) = named.filter(|_| plan.awaits_list()) else { return Ok(()) };
+        let path = match (self, path.file_name()) {
+            (Certificates::Any, _) => path,
+            (Certificates::In(folder), Some(name)) => folder.join(name),
+            _ => {
+                return Err(PlanError(format!(
+                    "The list {} is too long for a plan, and this agent reads none: start it with --lists DIR, where the \
+                     same file is.",
+                    path.display()
+                )));
+            }
+        };
+        plan.read_list(&path)
     }
 
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String> {

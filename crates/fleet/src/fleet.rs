@@ -29,6 +29,8 @@ const LOOK_AT_LAST: Duration = Duration::from_millis(300);
 const SERVER_ENDED: &str = "the fleet's nats-server ended, and with it all connections to agents";
 /// How much longer than the plan's timeout agents may take to be ready.
 const PATIENCE_NS: u64 = 15_000_000_000;
+/// And for each byte of a list that they read themselves: 10 MB a second.
+const PATIENCE_NS_PER_BYTE: u64 = 100;
 
 #[derive(Debug)]
 pub struct Fleet {
@@ -102,7 +104,9 @@ fn apply(
     let jobs = jobs(plan, agents, &members.setup.agents)?;
     // What was said between two loads is of none.
     while members.taken.try_recv().is_ok() {}
-    members.core.begin(monotonic_ns(), jobs, PATIENCE_NS.saturating_add(nanoseconds(plan.timeout)));
+    let list_bytes = plan.work.list().and_then(|list| list.file.as_ref()).map_or(0, |file| file.bytes);
+    let patience_ns = PATIENCE_NS.saturating_add(list_bytes.saturating_mul(PATIENCE_NS_PER_BYTE));
+    members.core.begin(monotonic_ns(), jobs, patience_ns.saturating_add(nanoseconds(plan.timeout)));
     let names = members.slots.iter().take(agents as usize).map(|slot| slot.name.clone());
     let mut trial = Trial::of(plan, names.collect());
     let (mut observed, mut heard) = (Instant::now(), Instant::now());

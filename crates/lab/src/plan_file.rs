@@ -10,7 +10,7 @@ use prony_model::units::DurationValue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::check::written_secret;
+use crate::check::{written_out, written_secret};
 use crate::experiment::check_name;
 use crate::service::{self, Reset, Service};
 use crate::toml_file::{TomlError, TomlFile, suggest};
@@ -114,11 +114,12 @@ impl PlanFile {
         let redact: Vec<String> = self.texts("redact").into_iter().map(str::to_owned).collect();
         let mut headers = self.values.get("headers").and_then(Value::as_object).into_iter().flatten();
         let secret = headers.find_map(|(name, value)| written_secret(name, value.as_str()?, &redact));
-        // A file is only named.
-        let has_field = |text: &str| !text.starts_with('@') && has_secret_field(text);
-        let is_secret =
-            |text: &&str| redacted_command(text) != **text || has_field(text) || text.contains(REDACTED);
-        let of_service = |service: &Service| service.texts().any(|text| is_secret(&text));
+        let is_secret = |key: &str, text: &str| {
+            redacted_command(text) != text
+                || has_secret_field(written_out(key, text))
+                || text.contains(REDACTED)
+        };
+        let of_service = |service: &Service| service.texts().any(|text| is_secret("service", text));
         if let Some(service) = self.services.iter().find(|service| of_service(service)) {
             return Some((
                 "service".to_owned(),
@@ -128,10 +129,14 @@ impl PlanFile {
                 ),
             ));
         }
-        let key = || self.values.keys().find(|key| self.texts(key).iter().any(is_secret));
-        let why = "has a part that is secret, and this file is kept: write @env:NAME in its place, and set NAME in the environment.";
-        secret
-            .map(|why| ("headers".to_owned(), why))
-            .or_else(|| key().map(|key| (key.clone(), format!("{key:?} {why}"))))
+        let key = || self.values.keys().find(|key| self.texts(key).iter().any(|text| is_secret(key, text)));
+        let said = |key: &String| {
+            let instead = match key.as_str() {
+                "generate" => "make the values a column of the file of \"data\"",
+                _ => "write @env:NAME in its place, and set NAME in the environment",
+            };
+            (key.clone(), format!("{key:?} has a part that is secret, and this file is kept: {instead}."))
+        };
+        secret.map(|why| ("headers".to_owned(), why)).or_else(|| key().map(said))
     }
 }

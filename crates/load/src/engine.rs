@@ -25,11 +25,13 @@ use crate::recorder::latency::LatencyRecorder;
 use crate::recorder::sample::Samples;
 use crate::recorder::window_delta::Shard;
 use crate::recorder::{Edges, End, Part, PartSink, TakePart};
+use crate::ring::Ring;
 use crate::sys;
 use crate::tls;
 use crate::values::Source as Values;
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
+use prony_model::list::TargetList;
 use prony_model::measurement::{CONNECTIONS_MAX, Measurement, RunTotal};
 use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::units::nanoseconds;
@@ -46,6 +48,8 @@ enum FromWorker {
     Ready(usize, io::Result<Preconnected>),
     Done(io::Result<End>),
     Panicked,
+    /// What a list's reader found, which ends the load.
+    Failed(PlanError),
 }
 
 /// What the engine tells a worker: the first instant and the window, or nothing (give up).
@@ -122,7 +126,9 @@ pub fn run_shard(
     let (parts, finished_parts) = mpsc::channel();
     let outlets = Outlets { to_engine, parts, parts_asked: take_part.is_some() };
     let inlets = Inlets { from_workers, parts: finished_parts };
-    let (is_plain, mut handles) = (codec::is_plain(plan), Vec::new());
+    let is_plain = codec::is_plain(plan);
+    let (mut handles, mut readers) = (Vec::new(), Vec::new());
+    let long = plan.work.list().is_some_and(|list| list.long().is_some()).then(|| Arc::new(plan.clone()));
     for worker in shard.workers() {
         // The first worker counts them as its own.
         let before = std::mem::take(&mut before);
@@ -133,9 +139,13 @@ pub fn run_shard(
             Requests::Http1(bytes) => {
                 let at_once = division.connections(worker) as usize * plan.pipeline as usize;
                 if is_plain {
-                    start.with(Http1::<true>::new(bytes, at_once), before)
+                    start.with(Http1::<true>::new(bytes, at_once, None), before)
                 } else {
-                    start.with(Http1::<false>::new(bytes, at_once), before)
+                    let ring =
+                        long.as_ref().map(|long| list_reader(long, &division, worker, at_once, &outlets));
+                    let (ring, reader) = ring.transpose()?.unzip();
+                    readers.extend(reader);
+                    start.with(Http1::<false>::new(bytes, at_once, ring), before)
                 }
             }
             Requests::Http2(blocks, templates) => {
@@ -162,10 +172,14 @@ pub fn run_shard(
     // tenth of a second, those that were told nothing see their channel close.
     shared.given_up.store(result.is_err(), Ordering::Relaxed);
     let threads: Vec<JoinHandle<()>> = handles.into_iter().map(|handle| handle.thread).collect();
-    for thread in threads {
+    for thread in threads.into_iter().chain(readers) {
         if thread.join().is_err() {
             return Err(PANICKED);
         }
+    }
+    let failed = |told| if let FromWorker::Failed(why) = told { Some(why) } else { None };
+    if let Some(why) = inlets.from_workers.try_iter().find_map(failed) {
+        return Err(why.into());
     }
     if let Requests::Http1([bytes, _]) = &requests {
         bytes.check_file()?;
@@ -242,9 +256,26 @@ impl Requests {
 
 /// What single requests of a list are called, and how long they are; only for those who keep them.
 fn listed(plan: &Plan, requests: &Requests) -> Vec<(String, u64)> {
-    let Some(list) = plan.work.list().filter(|_| plan.samples_max > 0) else { return Vec::new() };
+    let is_here = |list: &&TargetList| plan.samples_max > 0 && list.long().is_none();
+    let Some(list) = plan.work.list().filter(is_here) else { return Vec::new() };
     let length = |request| requests.length(request) as u64;
     (0..).zip(&list.requests).map(|(number, request)| (list.name(request), length(number))).collect()
+}
+
+/// The thread that has a worker's requests ready, where the list stays in its file.
+fn list_reader(
+    plan: &Arc<Plan>,
+    division: &Division<'_>,
+    worker: u32,
+    places: usize,
+    outlets: &Outlets,
+) -> Result<(Ring, JoinHandle<()>), LoadError> {
+    let to_engine = outlets.to_engine.clone();
+    // A closed channel means that the load is over.
+    let failed = move |why| drop(to_engine.send(FromWorker::Failed(why)));
+    let order = division.request_order(worker).ok_or(LoadError::Internal("a list without an order"))?;
+    Ring::start(plan, order, places, failed)
+        .map_err(|e| LoadError::System("starting the thread that reads a list", e))
 }
 
 const PANICKED: LoadError = LoadError::Internal("a worker thread panicked");

@@ -11,12 +11,14 @@ use std::sync::Arc;
 use crate::codec::requests::{InOrder, RequestPlace};
 use crate::codec::{Cancelled, Codec, Step, Unasked, What};
 use crate::pace::request_order::RequestOrder;
+use crate::ring::Ring;
 use crate::values::{Ahead, Rendered};
 use prony_http2::Coding;
 use prony_model::measurement::Tolerance;
 
 pub use framer::{Fields, Framer, HEAD_MAX_BYTES, Heads, Progress, ProtocolError};
 pub(crate) use framer::{NO_ROOM, PARTIAL_MAX_BYTES};
+pub(crate) use request::build;
 pub(crate) use requests::RequestBytes;
 
 /// Requests of a pipeline that differ are put together for one write, so much of them at once.
@@ -53,9 +55,12 @@ pub(crate) struct Connection {
 
 impl<const PLAIN: bool> Http1<PLAIN> {
     /// For connections that carry so many requests at once together.
-    pub(crate) fn new(requests: &[Arc<RequestBytes>; 2], at_once: usize) -> Http1<PLAIN> {
+    pub(crate) fn new(requests: &[Arc<RequestBytes>; 2], at_once: usize, ring: Option<Ring>) -> Http1<PLAIN> {
         let output = Vec::with_capacity(requests[0].most_at_once());
-        let ahead = requests[0].have_values().then(|| Ahead::new(Arc::clone(&requests[0]), at_once));
+        let ahead = match ring {
+            Some(ring) => Some(Ahead::of_ring(Arc::clone(&requests[0]), ring, at_once)),
+            None => requests[0].have_values().then(|| Ahead::new(Arc::clone(&requests[0]), at_once)),
+        };
         Http1 { requests: requests.clone(), heads: Heads::new(), output, ahead }
     }
 
@@ -372,7 +377,7 @@ mod tests {
         plan.work = Work::Request("POST".to_owned());
         plan.body = b"hello".to_vec();
         plan.headers = vec![("expect".to_owned(), Secret::hidden("100-continue"))];
-        let mut codec = Http1::<false>::new(&RequestBytes::of_both(&plan).unwrap(), 1);
+        let mut codec = Http1::<false>::new(&RequestBytes::of_both(&plan).unwrap(), 1, None);
         let mut connection = codec.connection();
         codec.open(&mut connection);
         // The second is held back as the first was.

@@ -15,6 +15,7 @@ mod interrupt;
 mod net;
 pub mod pace;
 mod recorder;
+mod ring;
 #[cfg(test)]
 mod sim;
 mod start_barrier;

@@ -9,13 +9,14 @@ use prony_model::plan::{Plan, PlannedRequest};
 use prony_model::values::{Place, Values};
 
 use crate::pace::request_order::RequestOrder;
+use crate::ring::Ring;
 
 /// How many requests a worker has ready, at most: more than the events of one turn of its loop.
 const AHEAD_MAX: usize = 256;
 /// What they take together, at most, where each is longer than its share of it; one is always ready.
 const AHEAD_MAX_BYTES: usize = 16 << 20;
 /// The most that all connections' requests may take, each in a buffer of its own.
-const BUFFERS_MAX_BYTES: usize = 512 << 20;
+pub(crate) const BUFFERS_MAX_BYTES: usize = 512 << 20;
 /// What a value takes where buffers are made; longer ones make theirs grow.
 const VALUE_BYTES: usize = 64;
 
@@ -130,6 +131,8 @@ pub(crate) struct Ahead<R> {
     free: Vec<Rendered>,
     scratch: Vec<u8>,
     most: usize,
+    /// Where they come from, if not from templates: the list stays in its file.
+    ring: Option<Ring>,
 }
 
 impl<R: Render> Ahead<R> {
@@ -145,12 +148,26 @@ impl<R: Render> Ahead<R> {
             free,
             scratch: Vec::with_capacity(length),
             most,
+            ring: None,
         }
+    }
+
+    /// Of a list that stays in its file: one for each of so many places. A turn of the worker's loop begins no more, so
+    /// that it waits for the reader only where the clock is read behind it: then requests are late, and not answers slow.
+    pub(crate) fn of_ring(templates: Arc<R>, ring: Ring, places: usize) -> Ahead<R> {
+        let (ready, free) = (VecDeque::with_capacity(2 * places), Vec::new());
+        Ahead { templates, ready, free, scratch: Vec::new(), most: places, ring: Some(ring) }
     }
 
     /// Has so many ready of the next ones of this order.
     pub(crate) fn fill(&mut self, order: &RequestOrder, count: usize) {
         while self.ready.len() < count.min(self.most) {
+            if let Some(ring) = &mut self.ring {
+                if !ring.take(&mut self.ready, &mut self.free) {
+                    return;
+                }
+                continue;
+            }
             let (request, number) = order.at(self.ready.len() as u64);
             let mut one = self.free.pop().unwrap_or_default();
             one.request = request;

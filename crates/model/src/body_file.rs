@@ -1,13 +1,21 @@
 //! A request's body that is read from its file while it is sent.
 
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::PlanError;
+use crate::fnv::{folded, hash_of};
+use crate::foreign_file;
 
 /// The longest body that is sent from a file.
 const BODY_FILE_MAX_BYTES: u64 = 1 << 40;
+
+/// So much of either end tells files of one length apart: 1 MiB.
+const END_BYTES: u64 = 1 << 20;
 
 /// A body that stays in its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,14 +26,59 @@ pub struct BodyFile {
 }
 
 impl BodyFile {
-    pub(crate) fn at(path: &str) -> Result<BodyFile, PlanError> {
+    /// It, and its fingerprint: FNV-1a of both ends and of its length, folded as bodies' are.
+    pub(crate) fn at(path: &str) -> Result<(BodyFile, u32), PlanError> {
         let refused = |why: String| PlanError(format!("--body-file {path} cannot be sent: {why}."));
-        let file = std::fs::metadata(path).map_err(|e| refused(e.to_string()))?;
-        match file.len() {
-            _ if !file.is_file() => Err(refused("it is no file with a length".to_owned())),
-            bytes @ 1..=BODY_FILE_MAX_BYTES => Ok(BodyFile { path: path.into(), bytes }),
+        let file = foreign_file::open(path.as_ref()).map_err(|e| refused(e.to_string()))?;
+        let about = file.metadata().map_err(|e| refused(e.to_string()))?;
+        match about.len() {
+            _ if !about.is_file() => Err(refused("it is no file with a length".to_owned())),
+            bytes @ 1..=BODY_FILE_MAX_BYTES => {
+                let ends = [0, bytes.saturating_sub(END_BYTES)].map(|from| part(&file, from));
+                let [first, last] = ends.map(|end| end.map_err(|e| refused(e.to_string())));
+                let hash = hash_of([&first?[..], &last?, &bytes.to_le_bytes()]);
+                Ok((BodyFile { path: path.into(), bytes }, folded(hash)))
+            }
             0 => Err(refused("it is empty".to_owned())),
             _ => Err(refused(format!("it is larger than {} TiB", BODY_FILE_MAX_BYTES >> 40))),
         }
+    }
+
+    /// Its first MiB, at most.
+    pub fn beginning(&self) -> io::Result<Vec<u8>> {
+        part(&foreign_file::open(&self.path)?, 0)
+    }
+}
+
+fn part(file: &File, from: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; END_BYTES as usize];
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read_at(&mut bytes[read..], from + read as u64)? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_length_are_told_apart_by_their_ends() {
+        let path = std::env::temp_dir().join(format!("prony-body-file-{}", std::process::id()));
+        let of = |change: &[usize]| {
+            let mut bytes = vec![b'a'; 3 << 20];
+            change.iter().for_each(|at| bytes[*at] = b'b');
+            std::fs::write(&path, bytes).unwrap();
+            BodyFile::at(path.to_str().unwrap()).unwrap().1
+        };
+        let [none, first, last, both] = [&[][..], &[0], &[(3 << 20) - 1], &[0, (3 << 20) - 1]].map(of);
+        assert!(none != first && none != last && first != last && both != first && both != last);
+        assert_eq!(none, of(&[]));
+        std::fs::remove_file(&path).unwrap();
     }
 }

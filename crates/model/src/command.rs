@@ -52,6 +52,8 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
     let url = if plan.servers() > 1 { "" } else { url };
     let tls = |is_so: fn(&RecordedTls) -> bool| plan.tls.as_ref().is_some_and(is_so);
     let poisson = plan.arrivals == ArrivalKind::Poisson;
+    // Of a log's instants, which a block's own seed would move.
+    let spread_seed = plan.replay.as_ref().and_then(|log| log.spread_seed);
     let usual = if plan.body_bytes > 0 { "POST" } else { "GET" };
     let mut words = vec![Some(program.to_owned()), (!url.is_empty()).then(|| quoted(url))];
     words.extend([
@@ -62,7 +64,7 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
         plan.rate_per_s.map(|rate| format!("-R {rate}")),
         when(poisson, "--arrivals poisson"),
         (poisson || list == Some(true) || !plan.values.is_empty() || plan.replay.is_some())
-            .then(|| format!("--seed {}", plan.seed)),
+            .then(|| format!("--seed {}", spread_seed.unwrap_or(plan.seed))),
     ]);
     words.extend(plan.stages.iter().map(|stage| Some(format!("--stage {stage}"))));
     words.extend([

@@ -1,12 +1,17 @@
 //! FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): tells whether two things are the same, in every version alike, which
 //! std's hashers do not promise. It is no defence against somebody who makes a collision.
 
-const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+pub(crate) const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;
 
 /// The hash of these bytes; of none, the offset basis.
 pub(crate) fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
-    bytes.into_iter().fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+    fnv1a_behind(OFFSET_BASIS, bytes)
+}
+
+/// The hash of these bytes behind those of a hash.
+pub(crate) fn fnv1a_behind(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
 
 /// The hash of these parts and of their lengths: two that are cut elsewhere have another.
@@ -14,6 +19,11 @@ pub fn hash_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     let with_length =
         |part: &'a [u8]| (part.len() as u64).to_le_bytes().into_iter().chain(part.iter().copied());
     fnv1a(parts.into_iter().flat_map(with_length))
+}
+
+/// Short, so that many share it: a longer one would let somebody confirm a guess of a secret in what was hashed.
+pub(crate) fn folded(hash: u64) -> u32 {
+    (hash >> 32) as u32 ^ hash as u32
 }
 
 #[cfg(test)]

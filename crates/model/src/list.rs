@@ -3,22 +3,26 @@
 mod curl;
 mod format;
 mod json_lines;
+pub mod long;
 mod plain;
 mod raw;
 mod read;
 mod reader;
 mod vegeta;
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
-use crate::fnv::fnv1a;
+use crate::fnv::{fnv1a, folded, hash_of};
 pub use crate::limits::LINES_MAX;
 use crate::plan::{Expect, gives};
-use crate::secret::{Secret, hide_headers, without_fields};
+use crate::secret::{Secret, hide_listed, without_fields};
 use crate::target::Target;
 
 pub use format::Format;
 pub(crate) use json_lines::parsed;
+use long::LongList;
 pub(crate) use raw::is_folder;
 pub(crate) use reader::lines;
 
@@ -29,8 +33,8 @@ pub const LINE_MAX_BYTES: usize = 16 << 10;
 /// The longest line, or command of several lines, with headers and a body; longer bodies are in files of their own.
 pub const COMMAND_MAX_BYTES: usize = 1 << 20;
 
-/// The most that requests' own headers and bodies may take together, as the engine's requests may.
-const OWN_MAX_BYTES: usize = 512 << 20;
+/// The most that requests' own headers and bodies may take together, as the engine's requests may; in tests 4 MiB.
+const OWN_MAX_BYTES: usize = if cfg!(test) { 4 << 20 } else { 512 << 20 };
 
 /// The most servers that a list may name: each has a thread of its own.
 pub const ORIGINS_MAX: usize = 64;
@@ -85,6 +89,29 @@ impl ListedRequest {
     pub fn name(&self) -> String {
         format!("{} {}", self.method, without_fields(&self.path))
     }
+
+    /// Of all that it is, without hidden values.
+    fn hash(&self) -> u64 {
+        let own = self.own.as_deref();
+        let expect = own.and_then(|own| own.expect.as_ref());
+        let headers = own.map_or(&[][..], |own| &own.headers);
+        let bodies = [own.and_then(|own| own.body.as_deref()), expect.and_then(|one| one.body.as_deref())];
+        let what = format!(
+            "{} {:?} {} {:?} {:?}",
+            self.origin,
+            own.map(|own| own.chunked),
+            headers.len(),
+            bodies.map(|body| body.is_some()),
+            expect.map(|one| (one.status, one.sha256))
+        );
+        let json = expect.iter().flat_map(|one| one.json.iter().map(|one| (&one.pointer, &one.value)));
+        let shown =
+            |value: &Secret| if value.is_hidden() { value.to_string() } else { value.value().to_owned() };
+        let named = headers.iter().map(|(name, value)| (name, value)).chain(json);
+        let mut texts = vec![self.name(), what];
+        texts.extend(named.flat_map(|(name, value)| [name.clone(), shown(value)]));
+        hash_of(texts.iter().map(String::as_bytes).chain(bodies.into_iter().flatten()))
+    }
 }
 
 /// In which order a list's lines are taken.
@@ -122,6 +149,20 @@ pub struct TargetList {
     pub origins: Vec<Target>,
     #[serde(default, skip_serializing_if = "Format::is_plain")]
     pub format: Format,
+    /// The file that it was read from, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ListFile>,
+}
+
+/// The file that a list was read from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListFile {
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub sha256: [u8; 32],
+    /// The list stays in it: of its requests `requests` has one of each kind, and `lines` the kind of each, or of all.
+    #[serde(skip)]
+    pub long: Option<LongList>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -133,10 +174,20 @@ pub struct ListError {
 }
 
 impl TargetList {
+    /// What is known of it where it stays in its file.
+    pub fn long(&self) -> Option<&LongList> {
+        self.file.as_ref()?.long.as_ref()
+    }
+
+    /// How many lines with a request it has.
+    pub fn count(&self) -> u64 {
+        self.long().map_or(self.lines.len() as u64, |long| long.requests)
+    }
+
     /// Hides the requests' own headers of these names.
     pub fn hide_headers(&mut self, names: &[String]) {
         for own in self.requests.iter_mut().filter_map(|request| request.own.as_deref_mut()) {
-            hide_headers(&mut own.headers, names);
+            hide_listed(&mut own.headers, names);
         }
     }
 
@@ -164,20 +215,16 @@ impl TargetList {
         lines
     }
 
-    /// FNV-1a (64 bits) over all lines' names in order, own headers as they may be shown, and own bodies, wherever they
-    /// are aimed: tells lists apart. It withstands nobody.
+    /// FNV-1a over all lines in order, wherever they are aimed: 64 bits, folded to 32 where one has headers, a body or an
+    /// expectation of its own. It tells lists apart and withstands nobody.
     pub fn fingerprint(&self) -> u64 {
-        let name = |request: &ListedRequest| {
-            let (mut headers, mut body) = (String::new(), &[][..]);
-            if let Some(own) = &request.own {
-                headers = own.headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
-                body = own.body.as_deref().unwrap_or_default();
-            }
-            let origin = if request.origin > 0 { format!("{} ", request.origin) } else { String::new() };
-            [origin.as_bytes(), request.name().as_bytes(), b"\n", headers.as_bytes(), body].concat()
-        };
-        let names: Vec<Vec<u8>> = self.requests.iter().map(name).collect();
-        fnv1a(self.lines.iter().flat_map(|line| names[*line as usize].iter().copied()))
+        if let Some(long) = self.long() {
+            return long.fingerprint;
+        }
+        let hashes: Vec<u64> = self.requests.iter().map(ListedRequest::hash).collect();
+        let hash = fnv1a(self.lines.iter().flat_map(|line| hashes[*line as usize].to_le_bytes()));
+        let is_short = self.requests.iter().any(|request| request.own.is_some());
+        if is_short { folded(hash).into() } else { hash }
     }
 
     pub fn expecting(&self) -> u64 {

@@ -2,6 +2,7 @@
 //! `[[plan]]`. One list for both; `meaning` is the one place that makes a plan of them.
 
 mod body;
+mod long_list;
 mod meaning;
 mod replay;
 mod workers;
@@ -106,8 +107,7 @@ pub struct LoadOptions {
     /// after the = is a string, `@env:NAME` the value of the environment variable NAME. Repeatable; bodies up to 1 MiB
     #[cfg_attr(feature = "flags", arg(long, value_name = "POINTER=VALUE"))]
     pub expect_json: Option<Vec<String>>,
-    /// Ask for gzip and br, and check bodies decoded: one that cannot be decoded counts as failed. Up to 16 MiB each,
-    /// decoded up to 64 MiB
+    /// Ask for gzip and br, and check bodies decoded: a body that cannot be decoded, or is over 1 MiB (64 MiB decoded), fails
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub decode: Option<bool>,
     /// How the requests of -R are spaced: `constant` (evenly) or `poisson` (randomly, as from independent users)
@@ -151,7 +151,7 @@ pub struct LoadOptions {
     /// Connect by IPv6 only
     #[cfg_attr(feature = "flags", arg(short = '6', long, num_args = 0, default_missing_value = "true"))]
     pub ipv6: Option<bool>,
-    /// Resolve the URL's name again every TIME, for connections opened after it; one that fails changes nothing
+    /// Resolve the URL's name again every TIME, for connections opened after it; a failed lookup keeps the old addresses
     #[cfg_attr(feature = "flags", arg(long, value_name = "TIME"))]
     pub resolve_every: Option<DurationValue>,
     /// The name that TLS asks for (SNI) and that the certificate must have [default: the URL's host]
@@ -185,7 +185,8 @@ pub struct LoadOptions {
     /// --seed and the request's number; written for its place, percent-encoded in a URL, as JSON in JSON
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=KIND"))]
     pub generate: Option<Vec<String>>,
-    /// A CSV file whose columns are such values, row k mod n for request k; its first line names them
+    /// A CSV file: `{{column}}` in the URL, headers or body is that column's value, a row per request, from the first again
+    /// after the last; the first line names the columns
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE.csv"))]
     pub data: Option<String>,
     /// Replay the requests of a log at their own instants: nginx's or Apache's combined log, JSON Lines, or CSV with named
@@ -204,7 +205,7 @@ pub struct LoadOptions {
     )]
     #[serde(rename = "loop")]
     pub looped: Option<bool>,
-    /// Replay the requests by these methods, without bodies [default: GET,HEAD]
+    /// Which of the log's requests are replayed, by method; they have no bodies [default: GET,HEAD]
     #[cfg_attr(feature = "flags", arg(long, value_name = "METHODS"))]
     pub methods: Option<String>,
     /// CA certificates (PEM) to trust for https://, instead of the system's
@@ -383,7 +384,16 @@ impl LoadOptions {
             _ => &[],
         };
         let no_log = self.stages.is_some() || self.rate.is_some() || self.targets.is_some();
-        own.iter().copied().chain(OF_LOGS.into_iter().filter(|_| no_log)).collect()
+        let others: [(bool, &[&str]); 6] = [
+            (no_log, &OF_LOGS),
+            (self.bodies() > 0, &BODIES),
+            (self.requests_per_connection.is_some_and(|requests| requests > 1), &["keepalive"]),
+            (self.keepalive == Some(false), &["requests_per_connection"]),
+            (self.ipv4 == Some(true), &["ipv6"]),
+            (self.ipv6 == Some(true), &["ipv4"]),
+        ];
+        let others = others.into_iter().filter(|(given, _)| *given).flat_map(|(_, names)| names);
+        own.iter().chain(others).copied().collect()
     }
 }
 
@@ -391,9 +401,12 @@ impl LoadOptions {
 const OF_LOGS: [&str; 4] = ["replay", "speed", "loop", "methods"];
 /// What a log says itself.
 #[rustfmt::skip]
-const OF_OTHERS: [&str; 11] = [
+const OF_OTHERS: [&str; 15] = [
     "rate", "arrivals", "stages", "duration", "warmup", "requests", "targets", "targets_format", "shuffle", "method", "body",
+    "body_file", "form", "form_urlencoded", "chunked",
 ];
+/// Of which a request has one.
+const BODIES: [&str; 4] = ["body", "body_file", "form", "form_urlencoded"];
 
 #[cfg(test)]
 mod tests;

@@ -12,14 +12,14 @@ use strum::{Display, IntoStaticStr, VariantArray};
 pub use crate::body_file::BodyFile;
 use crate::connect::Connect;
 use crate::json_value::JsonValue;
-use crate::list::{OwnParts, TargetList};
+use crate::list::{ListedRequest, OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
 use crate::replay::Replay;
 use crate::secret::{Secret, hide_headers};
 use crate::target::Target;
 use crate::tls::Tls;
 use crate::units::DurationValue;
-use crate::values::{Values, mixed};
+use crate::values::{GOLDEN, Values, mixed};
 
 /// The longest warm-up or duration: longer runs are a monitoring tool's work, and would make buffers unbounded.
 pub const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -66,6 +66,8 @@ pub struct Plan {
     pub body: Vec<u8>,
     /// The file that every request's body is read from while it is sent, instead of `body`.
     pub body_file: Option<BodyFile>,
+    /// By which that file is told from another.
+    pub body_file_fingerprint: Option<u32>,
     /// Whether bodies go in chunks (over HTTP/2, frames), without their length.
     pub chunked: bool,
     /// Connections over all workers, 1 to [`CONNECTIONS_MAX`].
@@ -246,7 +248,7 @@ impl<'p> PlannedRequest<'p> {
     }
 }
 
-pub fn gives(headers: &[(String, Secret)], name: &str) -> bool {
+pub fn gives<V>(headers: &[(String, V)], name: &str) -> bool {
     headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
 }
 
@@ -406,14 +408,19 @@ impl Plan {
             Work::Request(method) => (Some(one(method.as_str())), &[][..]),
             Work::List(list) => (None, list.requests.as_slice()),
         };
-        alone.into_iter().chain(list.iter().map(|request| PlannedRequest {
+        alone.into_iter().chain(list.iter().map(|request| self.planned(request)))
+    }
+
+    /// A request of its list.
+    pub fn planned<'p>(&'p self, request: &'p ListedRequest) -> PlannedRequest<'p> {
+        PlannedRequest {
             plan: self,
             method: &request.method,
             path: &request.path,
             userinfo: request.userinfo.as_ref(),
             origin: request.origin as usize,
             own: request.own.as_deref(),
-        }))
+        }
     }
 
     /// After how many requests connection `at` of all is closed: its first life is shorter by its part, so that those that
@@ -444,6 +451,7 @@ impl Plan {
             headers: Vec::new(),
             body: Vec::new(),
             body_file: None,
+            body_file_fingerprint: None,
             chunked: false,
             connections: CONNECTIONS_CLOSED,
             threads: 1,
@@ -478,5 +486,5 @@ pub fn seed_of(seed: u64, number: u32) -> u64 {
     if number == 0 {
         return seed;
     }
-    mixed(seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15))) >> 11
+    mixed(seed.wrapping_add(u64::from(number).wrapping_mul(GOLDEN))) >> 11
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::{PlanError, wrong};
 use crate::json_value::{JsonValue, VALUES_MAX};
-use crate::list::{ORIGINS_MAX, Order, TargetList};
+use crate::list::{LINES_MAX, ORIGINS_MAX, Order, TargetList};
 use crate::plan::*;
 use crate::printable::{count, harmless_within};
 use crate::rate::{Rate, Stage};
@@ -57,12 +57,14 @@ impl Plan {
             );
         }
         self.check_body()?;
+        self.check_long_list()?;
         self.connect.check(self.speaks_tls(), self.unix.is_some())?;
+        let has_list = if self.arrivals.replay().is_some() { "--replay" } else { "--targets" };
         if self.connect.all_addresses && (self.work.list().is_some() || self.connect.resolve_every.is_some())
         {
-            return wrong(
-                "--all-addresses has figures for each address: leave out --targets, and --resolve-every, which changes them.",
-            );
+            return wrong(format!(
+                "--all-addresses has figures for each address: leave out {has_list}, and --resolve-every, which changes them."
+            ));
         }
         let kinds = |kind: fn(&IpAddr) -> bool| self.sources.iter().any(kind);
         if self.connect.all_addresses && kinds(IpAddr::is_ipv4) && kinds(IpAddr::is_ipv6) {
@@ -217,7 +219,7 @@ impl Plan {
     fn check_body(&self) -> Result<(), PlanError> {
         if !self.values.is_empty() {
             let of_values = [
-                ("--chunked", self.chunked),
+                ("A body in chunks", self.requests().any(|one| one.is_chunked())),
                 ("--body-file", self.body_file.is_some()),
                 ("--all-addresses", self.connect.all_addresses),
                 ("Expect: 100-continue", self.waits_for_continue()),
@@ -231,6 +233,11 @@ impl Plan {
                     "{what} cannot be used with --generate and --data: leave one of them out."
                 ));
             }
+        }
+        if self.chunked && !self.requests().any(|one| one.is_chunked()) {
+            return wrong(
+                "--chunked is how a body is sent, and no request has one: give -b, or leave it out.",
+            );
         }
         if self.pipeline > 1 && self.waits_for_continue() {
             return wrong("With Expect: 100-continue a request waits before its body: leave it, or -p, out.");
@@ -249,6 +256,26 @@ impl Plan {
             );
         }
         Ok(())
+    }
+
+    /// What a list that stays in its file cannot be sent with.
+    fn check_long_list(&self) -> Result<(), PlanError> {
+        if self.work.list().is_none_or(|list| list.long().is_none()) {
+            return Ok(());
+        }
+        let unfit = [
+            ("--http2", self.protocol.multiplexes()),
+            ("--generate and --data", !self.values.is_empty()),
+            ("Expect: 100-continue", self.waits_for_continue()),
+            ("--requests-per-connection", self.requests_per_connection.is_some()),
+        ];
+        match unfit.iter().find(|(_, given)| *given) {
+            Some((what, _)) => wrong(format!(
+                "{what} cannot be used with a list of over {LINES_MAX} requests, which is read while it is sent: leave it \
+                 out, or give a shorter list."
+            )),
+            None => Ok(()),
+        }
     }
 
     fn check_pipeline(&self) -> Result<(), PlanError> {

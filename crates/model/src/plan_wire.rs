@@ -11,11 +11,12 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{PlanError, wrong};
-use crate::plan::Plan;
+use crate::plan::{Plan, Work};
 use crate::secret::{Secret, SecretSource, remember_credentials};
 use crate::tls::Roots;
+use crate::values::Values;
 
-/// The longest text of a plan: lists of a million lines go, in their own file, with who reads them.
+/// The longest text of a plan: of a longer list its file's name and hash go, and who applies it has the file.
 const PLAN_MAX_BYTES: usize = 32 << 20;
 
 thread_local! {
@@ -25,13 +26,20 @@ thread_local! {
 impl Plan {
     /// All of it as text, secrets included; of a client's certificate and key only where they are.
     pub fn to_wire(&self) -> Result<Vec<u8>, PlanError> {
+        let file =
+            self.work.list().filter(|list| !list.requests.is_empty()).and_then(|list| list.file.as_ref());
+        if file.is_some_and(|file| file.long.is_some()) {
+            return self.without_list().to_wire();
+        }
         SECRETS_MAY_BE_WRITTEN.set(true);
         let text = serde_json::to_vec(self);
         SECRETS_MAY_BE_WRITTEN.set(false);
         match text {
             Ok(text) if text.len() <= PLAN_MAX_BYTES => Ok(text),
+            Ok(_) if file.is_some() => self.without_list().to_wire(),
             Ok(text) => wrong(format!(
-                "This plan takes {} MiB, and {} MiB go to other machines: give a shorter list of targets, log or body.",
+                "This plan takes {} MiB, and {} MiB go to other machines: give a shorter list of targets, or one in a file, or a \
+                 shorter log or body.",
                 text.len() >> 20,
                 PLAN_MAX_BYTES >> 20
             )),
@@ -45,8 +53,28 @@ impl Plan {
         }
         let plan: Plan = serde_json::from_slice(text)
             .map_err(|e| PlanError(format!("The plan is not one of this version of Prony: {e}.")))?;
-        plan.check()?;
+        if plan.awaits_list() {
+            // All but what is known with the list.
+            let work = Work::Request(plan.work.method().to_owned());
+            Plan { work, values: Values::default(), ..plan.clone() }.check()?;
+        } else {
+            plan.check()?;
+        }
         Ok(plan)
+    }
+
+    /// The same, but of its list where it is.
+    fn without_list(&self) -> Plan {
+        let mut plan = self.clone();
+        if let Work::List(list) = &mut plan.work {
+            (list.requests, list.lines) = (Vec::new(), Vec::new());
+        }
+        plan
+    }
+
+    /// Whether its list is still to be read ([`Plan::read_list`]), from a file that who applies it has.
+    pub fn awaits_list(&self) -> bool {
+        self.work.list().is_some_and(|list| list.requests.is_empty() && list.file.is_some())
     }
 }
 
@@ -135,12 +163,14 @@ impl<'de> Deserialize<'de> for Roots {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connect::IpVersion;
     use crate::json_value::JsonValue;
     use crate::list::{Format, ListedRequest, Order, OwnParts, TargetList};
-    use crate::plan::{Arrivals, Expect, Protocol, Stop, Work};
+    use crate::plan::{Arrivals, BodyFile, Expect, Protocol, Stop, Work};
     use crate::rate::{Rate, Stage};
     use crate::target::Target;
     use crate::tls::{Identity, IdentityFiles, Verify};
+    use crate::values::{self, Generator, Values};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -187,6 +217,7 @@ mod tests {
                 order: Order::Shuffled,
                 origins: Vec::new(),
                 format: Format::Plain,
+                file: None,
             })
         };
         prop_oneof![
@@ -221,9 +252,29 @@ mod tests {
                 plan.unix = Some("/run/a.sock".into());
             } else {
                 plan.sources = vec!["127.0.0.2".parse().unwrap()];
+                plan.connect.to = vec!["h:1:127.0.0.2:8080".parse().unwrap()];
+                plan.connect.ip = spin.then_some(IpVersion::V4);
+                plan.connect.resolve_every = user_clock.then_some(Duration::from_secs(3));
             }
             plan.warmup = Duration::ZERO;
             plan.samples_max = 7;
+            plan.connect.sni = http2.then(|| "name.example".to_owned());
+            plan.decode = spin;
+            plan.requests_per_connection = http2.then_some(9);
+            let mut body = body;
+            match (seed % 3, &work) {
+                (0, Work::Request(_)) => {
+                    plan.headers.push(("X".to_owned(), Secret::of_header("X", "{{id}} {{col}}").unwrap()));
+                    let generators = vec![Generator::parse("id=choice:a|b").unwrap()];
+                    plan.values = Values { generators, table: values::table("t", b"col\n1\n2\n").unwrap() };
+                }
+                (1, Work::Request(_)) if !http2 => {
+                    body.clear();
+                    let file = BodyFile { path: "/body".into(), bytes: 9 };
+                    (plan.body_file, plan.body_file_fingerprint) = (Some(file), Some(7));
+                }
+                _ => plan.chunked = user_clock && !body.is_empty(),
+            }
             Plan { arrivals, work, body, connections, seed, spin, user_clock, ..plan }
         }
     }
@@ -301,6 +352,7 @@ mod tests {
             order: Order::InTurn,
             origins: Vec::new(),
             format: Format::Plain,
+            file: None,
         };
         assert!(refused(&|plan| plan.work = Work::List(list(vec![1]))));
         assert!(!refused(&|plan| plan.work = Work::List(list(vec![0]))));

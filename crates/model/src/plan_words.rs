@@ -70,8 +70,8 @@ impl RecordedPlan {
         if self.arrivals == ArrivalKind::Poisson { "Poisson" } else { "constant" }
     }
 
-    /// How its connections are used, as the end of a phrase: nothing, where each is kept and carries one request at once
-    /// over HTTP/1.1.
+    /// How its connections are used and what is special of its requests, as the end of a phrase: nothing, where each is kept
+    /// and carries one request at once over HTTP/1.1, the same again.
     pub fn unusual(&self) -> String {
         let keepalive = match self.requests_per_connection {
             _ if !self.keepalive => ", no keep-alive".to_owned(),
@@ -83,7 +83,17 @@ impl RecordedPlan {
             (false, 1) => String::new(),
             (false, pipeline) => format!(", pipeline {pipeline}"),
         };
-        format!("{keepalive}{at_once}")
+        let values = self.values.len() + self.data.as_ref().map_or(0, |data| data.columns.len());
+        let others = [
+            (self.chunked, "body in chunks".to_owned()),
+            (self.decode, "bodies decoded".to_owned()),
+            (values > 0, count(values as u64, "value a request", "values a request")),
+            (!self.connect_to.is_empty(), format!("connected to {}", self.connect_to.join(" "))),
+            (self.all_addresses, "all addresses".to_owned()),
+            (self.resolve_every_ns.is_some(), "names resolved again".to_owned()),
+        ];
+        let others = others.into_iter().filter(|(given, _)| *given).map(|(_, words)| format!(", {words}"));
+        format!("{keepalive}{at_once}{}", others.collect::<String>())
     }
 
     /// `30s after 3s warm-up`, `10,000 requests`.

@@ -1,7 +1,7 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
 use crate::connect::IpVersion;
-use crate::fnv::fnv1a;
+use crate::fnv::{fnv1a, folded};
 use crate::json_value::VALUES_MAX;
 use crate::limits::{few, numbers};
 use crate::list::{Format, ORIGINS_MAX, Order};
@@ -31,7 +31,8 @@ pub struct RecordedPlan {
     /// The request body's length.
     pub body_bytes: u64,
     /// Of the request body's bytes, so that two of one length can be told apart: FNV-1a (64 bits) folded to 32, 8
-    /// hexadecimal digits. `None` without a body, and in records from before it was kept.
+    /// hexadecimal digits; of a file's both ends (1 MiB each) and its length. `None` without a body, and in records from
+    /// before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_fingerprint: Option<String>,
     /// Whether the body is read from its file while it is sent.
@@ -141,11 +142,12 @@ pub struct RecordedData {
 pub struct RecordedList {
     /// Lines with a request.
     pub lines: u64,
-    /// Different requests among them.
+    /// Different requests among them; where it stays in its file, all.
     pub requests: u64,
     /// In which order lines are taken.
     pub order: Order,
-    /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits.
+    /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits; folded to 32 where a line has more of its own than
+    /// its method and URL.
     pub fingerprint: String,
     /// In which format it was written.
     #[serde(default, skip_serializing_if = "Format::is_plain")]
@@ -273,6 +275,12 @@ impl RecordedPlan {
             let value = if is_secret { REDACTED.to_owned() } else { redacted_command(value) };
             *expected = format!("{pointer}={value}");
         }
+        for one in &mut self.values {
+            let Some((name, value)) = one.split_once('=') else { continue };
+            let is_secret = value.starts_with("choice:") && is_secret_by_custom(name);
+            let value = if is_secret { format!("choice:{REDACTED}") } else { redacted_command(value) };
+            *one = format!("{name}={value}");
+        }
         for server in self.targets.iter_mut().flat_map(|list| &mut list.servers) {
             *server = redacted_command(server);
         }
@@ -320,7 +328,10 @@ impl RecordedPlan {
             body_bytes: plan.body_file.as_ref().map_or(plan.body.len() as u64, |file| file.bytes),
             body_file: plan.body_file.is_some(),
             chunked: plan.chunked,
-            body_fingerprint: (!plan.body.is_empty()).then(|| fingerprint(&plan.body)),
+            body_fingerprint: plan.body_file_fingerprint.map_or_else(
+                || (!plan.body.is_empty()).then(|| fingerprint(&plan.body)),
+                |of_file| Some(format!("{of_file:08x}")),
+            ),
             connections: plan.connections,
             threads: plan.threads,
             arrivals: plan.arrivals.kind(),
@@ -361,8 +372,8 @@ impl RecordedPlan {
             }),
             replay: plan.arrivals.replay().map(|replay| replay.log.clone()),
             targets: plan.work.list().map(|list| RecordedList {
-                lines: list.lines.len() as u64,
-                requests: list.requests.len() as u64,
+                lines: list.count(),
+                requests: list.long().map_or(list.requests.len() as u64, |long| long.requests),
                 order: list.order,
                 format: list.format,
                 fingerprint: format!("{:016x}", list.fingerprint()),
@@ -388,10 +399,8 @@ fn micro_per_s(per_s: f64) -> u64 {
     (per_s * 1e6).round() as u64
 }
 
-/// Short, so that many bodies share it: a longer one would let somebody confirm a guess of a secret in it.
 fn fingerprint(bytes: &[u8]) -> String {
-    let hash = fnv1a(bytes.iter().copied());
-    format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
+    format!("{:08x}", folded(fnv1a(bytes.iter().copied())))
 }
 
 /// The stages. A rate is at most 1e14 millionths, exact in an f64.
@@ -429,6 +438,15 @@ mod tests {
         plan.headers.clear();
         let credentials = [("Authorization".to_owned(), "[redacted]".to_owned())];
         assert_eq!(RecordedPlan::of(&plan).headers, credentials, "of the URL");
+    }
+
+    #[test]
+    fn an_older_records_values_lose_their_secrets() {
+        let values = ["token=choice:s3|s4", "key=int:1..9", "id=choice:http://me:s3@h/"];
+        let mut plan = RecordedPlan { values: values.map(str::to_owned).to_vec(), ..RecordedPlan::default() };
+        plan.redact();
+        let shown = ["token=choice:[redacted]", "key=int:1..9", "id=choice:http://[redacted]@h/"];
+        assert_eq!(plan.values, shown);
     }
 
     #[test]

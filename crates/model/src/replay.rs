@@ -25,6 +25,9 @@ pub const SPEEDS: RangeInclusive<f64> = 0.001..=1000.0;
 /// The most methods that may be asked for.
 pub(crate) const METHODS_MAX: usize = 16;
 
+/// The longest log.
+const LENGTH_MAX: Duration = Duration::from_secs(90 * 24 * 3600);
+
 /// From one round's begin to the next one's, of a log that has one instant only.
 const ROUND_NS: u64 = 1_000_000_000;
 
@@ -42,7 +45,7 @@ pub struct Replay {
 /// What is replayed of a log, and what is not.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RecordedReplay {
-    /// Of the log's bytes, in hexadecimal: FNV-1a, 64 bits.
+    /// Of the log's bytes, in hexadecimal: FNV-1a (64 bits) folded to 32, as a log may hold secrets.
     pub fingerprint: String,
     /// Requests that are replayed, in each round.
     pub entries: u64,
@@ -58,6 +61,9 @@ pub struct RecordedReplay {
     pub request_times: u64,
     /// Requests whose instant was logged in whole seconds: they are spread within theirs, by seed and line.
     pub spread: u64,
+    /// The seed of that; blocks and repetitions have others for the rest, and replay the same instants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread_seed: Option<u64>,
     /// Lines that are not replayed, by method; `no_request` where they have none that can be sent.
     pub left_out: BTreeMap<String, u64>,
 }
@@ -107,7 +113,8 @@ impl Replay {
 
     /// The most requests that are due within a second.
     pub fn peak_per_s(&self) -> u64 {
-        let from = |(k, due): (u64, &u64)| self.due_before(due.saturating_add(1_000_000_000)) - k;
+        let from =
+            |(k, due): (u64, &u64)| self.due_before(due.saturating_add(1_000_000_000)).saturating_sub(k);
         (0..).zip(self.due_ns.iter()).map(from).max().unwrap_or(0)
     }
 
@@ -116,6 +123,9 @@ impl Replay {
         let (entries, last) = (self.entries(), self.due_ns.last().copied().unwrap_or(0));
         if entries == 0 || entries > LINES_MAX as u64 || self.due_ns.first() != Some(&0) {
             return wrong("The replay has no instants, or too many.");
+        }
+        if self.length() > LENGTH_MAX.mul_f64(1.0 / SPEEDS.start()) {
+            return wrong("The replay's last instant is later than any log's at the lowest speed.");
         }
         self.log.check().map_err(|why| PlanError(format!("The replay cannot be played: {why}.")))?;
         let Some(round_ns) = self.round_ns else {

@@ -11,7 +11,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use known::names_asked_for;
-pub(crate) use known::{percent_bytes, remember_body, remember_credentials, remember_url};
+pub(crate) use known::{
+    percent_bytes, remember_body, remember_credentials, remember_listed, remember_listed_body, remember_url,
+};
 pub use typed::typed;
 pub(crate) use typed::typed_again;
 
@@ -55,14 +57,23 @@ pub(crate) enum SecretSource {
 impl Secret {
     /// A header's value: `@env:NAME` is that variable's, and what carries credentials by custom is secret.
     pub fn of_header(header: &str, written: &str) -> Result<Secret, String> {
+        Secret::of(header, written, remember_credentials)
+    }
+
+    /// The same of a list, which may have a million: the first of them are looked for in texts.
+    pub(crate) fn of_listed(header: &str, written: &str) -> Result<Secret, String> {
+        Secret::of(header, written, remember_listed)
+    }
+
+    fn of(header: &str, written: &str, remember: fn(&str)) -> Result<Secret, String> {
         if let Some(variable) = written.strip_prefix(ASKED) {
             let value = from_environment(&format!("The header {header}"), variable)?;
-            remember_credentials(&value);
+            remember(&value);
             return Ok(Secret { value, source: SecretSource::Environment(variable.to_owned()) });
         }
         let mut secret = Secret { value: written.to_owned(), source: SecretSource::Open };
         if is_secret_by_custom(header) {
-            secret.hide();
+            secret.hide_by(remember);
         }
         Ok(secret)
     }
@@ -87,16 +98,15 @@ impl Secret {
         self.source != SecretSource::Open
     }
 
-    /// Makes texts from outside lose it.
-    pub(crate) fn remember(&self) {
-        remember_credentials(&self.value);
-    }
-
     /// Keeps it from being written from now on.
     pub fn hide(&mut self) {
+        self.hide_by(remember_credentials);
+    }
+
+    fn hide_by(&mut self, remember: fn(&str)) {
         if self.source == SecretSource::Open {
             self.source = SecretSource::Given;
-            remember_credentials(&self.value);
+            remember(&self.value);
         }
     }
 }
@@ -120,6 +130,12 @@ impl fmt::Debug for Secret {
 
 pub fn hide_headers(headers: &mut [(String, Secret)], names: &[String]) {
     headers.iter_mut().filter(|(name, _)| is_secret(name, names)).for_each(|(_, value)| value.hide());
+}
+
+/// The same of a list's headers.
+pub(crate) fn hide_listed(headers: &mut [(String, Secret)], names: &[String]) {
+    let named = headers.iter_mut().filter(|(name, _)| is_secret(name, names));
+    named.for_each(|(_, value)| value.hide_by(remember_listed));
 }
 
 /// Whether what is called so is secret by custom.

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{PlanError, wrong};
+use crate::plan::gives;
 use crate::secret::{Secret, filled_in, percent_bytes, redacted, remember_url};
 
 /// What is loaded: one `http://` or `https://` URL, in parts.
@@ -93,8 +94,7 @@ impl Target {
 
     /// These headers as they are sent there: with its user and password, unless they have an Authorization.
     pub fn headers(&self, mut given: Vec<(String, Secret)>) -> Vec<(String, Secret)> {
-        let is_given = given.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-        if let Some(userinfo) = self.userinfo.as_ref().filter(|_| !is_given) {
+        if let Some(userinfo) = self.userinfo.as_ref().filter(|_| !gives(&given, "authorization")) {
             given.push(("Authorization".to_owned(), Secret::hidden(basic(userinfo))));
         }
         given

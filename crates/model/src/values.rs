@@ -12,7 +12,7 @@ use crate::error::{PlanError, wrong};
 use crate::fnv::fnv1a;
 use crate::plan::{Plan, PlannedRequest};
 use crate::printable::harmless_within;
-use crate::secret::{REDACTED, Secret, is_secret_by_custom, percent_encoded, redacted};
+use crate::secret::{REDACTED, Secret, is_secret_by_custom, percent_encoded, redacted, remember_listed};
 
 pub(crate) use parse::table;
 
@@ -23,7 +23,7 @@ const NAMES_MAX: usize = 1000;
 /// The characters of `chars`: 62, each a byte that is sent as it is anywhere.
 const CHARS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 /// 2⁶⁴ over the golden ratio, odd: the increment of SplitMix64.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// All values that a plan's requests may have.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,16 +191,22 @@ impl Values {
         let mut used = vec![false; self.names().count()];
         let (columns, cells) = (self.table.columns.len(), self.table.cells.len());
         for (at, name) in self.names().enumerate() {
-            if !is_name(name) || self.names().take(at).any(|other| other == name) {
-                let name = harmless_within(name, NAME_MAX_BYTES);
+            let shown = harmless_within(name, NAME_MAX_BYTES);
+            if !is_name(name) {
                 return wrong(format!(
-                    "The value's name {name:?} stands twice, or is none: give each its own, of letters, digits, _ and -."
+                    "{shown:?} cannot be a value's name: write 1 to {NAME_MAX_BYTES} letters, digits, _, - and dots."
                 ));
+            }
+            if self.names().take(at).any(|other| other == name) {
+                return wrong(format!("Two values are called {shown:?}: give each a name of its own."));
             }
         }
         if columns > 0 && (cells == 0 || !cells.is_multiple_of(columns)) {
             return wrong("--data has no row below its columns' names: give at least one.");
         }
+        let is_plain =
+            |value| !self.texts(value).any(|text| text.contains(|c: char| c.is_control() && c != '\t'));
+        let mut plain = vec![None; used.len()];
         let mut take = |text: &[u8], is_header: bool| {
             for (_, name) in places(text) {
                 let Some(value) = self.names().position(|known| known == name) else {
@@ -209,9 +215,7 @@ impl Values {
                     ));
                 };
                 used[value] = true;
-                if is_header
-                    && self.texts(value).any(|text| text.contains(|c: char| c.is_control() && c != '\t'))
-                {
+                if is_header && !*plain[value].get_or_insert_with(|| is_plain(value)) {
                     return wrong(format!(
                         "A value of {{{{{name}}}}} has a control character, and it stands in a header."
                     ));
@@ -219,10 +223,15 @@ impl Values {
             }
             Ok(())
         };
+        let mut headers = |headers: &[(String, Secret)]| {
+            headers.iter().try_for_each(|(_, value)| take(value.value().as_bytes(), true))
+        };
+        headers(&plan.headers)?;
+        plan.requests().try_for_each(|one| headers(one.own_headers()))?;
+        take(&plan.body, false)?;
         plan.requests().try_for_each(|one| {
             take(one.path.as_bytes(), false)?;
-            one.headers().try_for_each(|(_, value)| take(value.value().as_bytes(), true))?;
-            take(one.body(), false)
+            take(one.own_body().unwrap_or_default(), false)
         })?;
         let of_table = used.split_off(self.generators.len());
         if let Some(at) = used.iter().position(|used| !used) {
@@ -259,14 +268,16 @@ impl Generator {
     pub fn shown(&self) -> String {
         match &self.kind {
             Kind::Choice(_) if is_secret_by_custom(&self.name) => format!("{}=choice:{REDACTED}", self.name),
-            kind => redacted(&format!("{}={kind}", self.name)),
+            // Without a choice there is nothing that somebody wrote.
+            Kind::Choice(_) => redacted(&format!("{}={}", self.name, self.kind)),
+            kind => format!("{}={kind}", self.name),
         }
     }
 
     /// Keeps what may be secret of it from being written.
     pub(crate) fn remember(&self) {
         if let (Kind::Choice(all), true) = (&self.kind, is_secret_by_custom(&self.name)) {
-            all.iter().for_each(|value| Secret::hidden(value).remember());
+            all.iter().for_each(|value| remember_listed(value));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
+use crate::board::Written;
 use crate::request::{Persistence, Refusal, Route};
 
 #[derive(Debug)]
@@ -46,7 +47,7 @@ impl Body {
 
 impl Content {
     /// What it says. A `/work` is done now, so that the event loop does nothing else meanwhile.
-    pub(crate) fn reply(self) -> Reply {
+    pub(crate) fn reply(self, rows: &Written) -> Reply {
         let (status, kind, body) = match self {
             Content::Of(Route::Text, _) => (OK, PLAIN, Body::Text),
             Content::Of(Route::Sleep { .. }, _) => (OK, PLAIN, Body::Fixed(HELLO)),
@@ -66,7 +67,7 @@ impl Content {
                 ("400 Bad Request", PLAIN, Body::Fixed(advice.as_bytes()))
             }
             Content::Of(Route::Board(ask), body) => {
-                let said = ask.answer(&body);
+                let said = ask.answer(&body, rows);
                 let encoding = if said.is_packed { "gzip" } else { "" };
                 let body = match said.body {
                     Cow::Borrowed(bytes) => Body::Fixed(bytes),
@@ -108,11 +109,12 @@ const JSON: &str = "application/json";
 
 pub(crate) struct Writer {
     text: Vec<u8>,
+    pub(crate) rows: Written,
 }
 
 impl Writer {
-    pub(crate) fn new(body_bytes: Option<usize>) -> Writer {
-        Writer { text: body_bytes.map_or_else(|| HELLO.to_vec(), |bytes| vec![b'x'; bytes]) }
+    pub(crate) fn new(body_bytes: Option<usize>, rows: Written) -> Writer {
+        Writer { text: body_bytes.map_or_else(|| HELLO.to_vec(), |bytes| vec![b'x'; bytes]), rows }
     }
 
     /// Appends the answer to `out`, in HTTP/1.
@@ -121,7 +123,7 @@ impl Writer {
         if matches!(content, Content::Continue) {
             return out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
-        let reply = content.reply();
+        let reply = content.reply(&self.rows);
         let body = reply.body.bytes(self);
         out.extend_from_slice(b"HTTP/1.1 ");
         out.extend_from_slice(reply.status.as_bytes());
@@ -151,7 +153,7 @@ impl Writer {
 fn refused(refusal: Refusal) -> (&'static str, &'static str) {
     match refusal {
         Refusal::Malformed(why) => ("400 Bad Request", why),
-        Refusal::BodyTooLarge => ("413 Content Too Large", "the body is over 16 MiB"),
+        Refusal::BodyTooLarge => ("413 Content Too Large", "the body is over 16 MiB, or 1 GiB at /upload"),
         Refusal::HeadTooLarge => {
             ("431 Request Header Fields Too Large", "the head is over 16 KiB or 64 headers")
         }
@@ -178,7 +180,7 @@ mod tests {
 
     fn written(route: Route, is_head: bool, persistence: Persistence) -> String {
         let (content, mut out) = (Content::Of(route, Vec::new()), Vec::new());
-        Writer::new(None).write(Answer { content, is_head, persistence }, &mut out);
+        Writer::new(None, Written::default()).write(Answer { content, is_head, persistence }, &mut out);
         String::from_utf8(out).unwrap()
     }
 

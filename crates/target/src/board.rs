@@ -1,5 +1,5 @@
 //! The shapes of requests that public boards of servers ask for: sums, counted items, files, rows of a table. Each
-//! request is checked, and each answer is a function of its request alone: what is written is answered and not kept.
+//! request is checked, and each answer is a function of its request alone, but for a row that was written: it is kept.
 
 mod files;
 mod rows;
@@ -12,7 +12,8 @@ use flate2::Compression;
 use serde::{Deserialize, Serialize};
 
 use crate::query::{number, parameter, text};
-use rows::{CATEGORIES, ITEMS_MAX, Item, ROWS};
+pub(crate) use rows::Written;
+use rows::{CATEGORIES, ITEMS_MAX, Item};
 
 /// The paths that requests are counted by, in the order of [`Ask::path`].
 pub(crate) const PATHS: [&str; 8] = [
@@ -42,8 +43,8 @@ enum Shape {
         /// The body is a part of it.
         is_posted: bool,
     },
-    /// The body's length.
-    Upload,
+    /// The body's length, once it has come.
+    Upload(usize),
     Items {
         count: u8,
         factor: u32,
@@ -101,13 +102,13 @@ pub(crate) fn ask(
         "/baseline11" => (0, sum(query, method == "POST"), "GET, HEAD, POST"),
         "/baseline2" => (1, sum(query, false), READ),
         "/pipeline" => (2, Ok(Shape::Pipeline), READ),
-        "/upload" => (3, Ok(Shape::Upload), "POST"),
+        "/upload" => (3, Ok(Shape::Upload(0)), "POST"),
         "/async-db" => (4, rows_of(query), READ),
         "/crud/items" if method == "POST" => (5, Ok(Shape::Create), "GET, HEAD, POST"),
         "/crud/items" => (5, page(query), "GET, HEAD, POST"),
         _ => match path.rsplit_once('/')? {
             ("/crud/items", id) => {
-                let id = u32::try_from(number(id.as_bytes())?).ok().filter(|id| (1..=ROWS).contains(id))?;
+                let id = u32::try_from(number(id.as_bytes())?).ok()?;
                 let shape = if method == "PUT" { Shape::Update(id) } else { Shape::Row(id) };
                 (5, Ok(shape), "GET, HEAD, PUT")
             }
@@ -158,6 +159,9 @@ fn page(query: &str) -> Result<Shape, &'static str> {
     )
 }
 
+/// The longest name and category of a row that is kept.
+const NAME_BYTES_MAX: usize = 256;
+
 /// The body of a write.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -170,7 +174,10 @@ struct Given {
 }
 
 fn given(body: &[u8]) -> Option<Given> {
-    serde_json::from_slice(body).ok()
+    let is_short = |text: &String| text.len() <= NAME_BYTES_MAX;
+    serde_json::from_slice(body)
+        .ok()
+        .filter(|one: &Given| is_short(&one.name) && one.category.as_ref().is_none_or(is_short))
 }
 
 #[derive(Serialize)]
@@ -196,9 +203,19 @@ pub(crate) struct Said {
 }
 
 impl Ask {
-    /// The same, with what its body says; or what to send instead.
-    pub(crate) fn checked(mut self, body: &[u8]) -> Result<Ask, &'static str> {
+    pub(crate) fn is_upload(self) -> bool {
+        matches!(self.shape, Shape::Upload(_))
+    }
+
+    /// Whether there is what it asks for: rows beyond the table are there once they are written.
+    pub(crate) fn is_there(self, rows: &Written) -> bool {
+        !matches!(self.shape, Shape::Row(id) | Shape::Update(id) if rows.row(id).is_none())
+    }
+
+    /// The same, with what its body, of which so much came, says; or what to send instead.
+    pub(crate) fn checked(mut self, body: &[u8], came: usize) -> Result<Ask, &'static str> {
         match &mut self.shape {
+            Shape::Upload(length) => *length = came,
             Shape::Sum { sum, is_posted: true } => {
                 let more = number(body.trim_ascii()).and_then(|more| u32::try_from(more).ok());
                 *sum = more
@@ -209,10 +226,12 @@ impl Ask {
                 return Err("send Content-Type: application/json");
             }
             Shape::Create if given(body).is_none_or(|one| one.id.is_none() || one.category.is_none()) => {
-                return Err(r#"send {"id":N,"name":"…","category":"…","price":N,"quantity":N}"#);
+                return Err(
+                    r#"send {"id":N,"name":"…","category":"…","price":N,"quantity":N}, with names of up to 256 bytes"#,
+                );
             }
             Shape::Update(_) if given(body).is_none() => {
-                return Err(r#"send {"name":"…","price":N,"quantity":N}"#);
+                return Err(r#"send {"name":"…","price":N,"quantity":N}, with a name of up to 256 bytes"#);
             }
             _ => {}
         }
@@ -220,11 +239,11 @@ impl Ask {
     }
 
     /// The answer, of a request that was checked.
-    pub(crate) fn answer(self, body: &[u8]) -> Said {
+    pub(crate) fn answer(self, body: &[u8], rows: &Written) -> Said {
         match self.shape {
             Shape::Pipeline => plain(b"ok"[..].into()),
             Shape::Sum { sum, .. } => plain(sum.to_string().into_bytes().into()),
-            Shape::Upload => plain(body.len().to_string().into_bytes().into()),
+            Shape::Upload(length) => plain(length.to_string().into_bytes().into()),
             Shape::File(number) => {
                 let (kind, file) = files::file(number);
                 let packed = file.packed.as_deref().filter(|_| self.heard.takes_gzip);
@@ -243,9 +262,9 @@ impl Ask {
                 let items = rows::page(category, page, limit);
                 self.json(&Paged { total: items.len(), items, page, limit })
             }
-            Shape::Row(id) => self.json(&Item::of(id)),
-            Shape::Create => Said { status: "201 Created", ..self.json(&written(None, body)) },
-            Shape::Update(id) => self.json(&written(Some(id), body)),
+            Shape::Row(id) => self.json(&rows.row(id).unwrap_or_else(|| Item::of(id))),
+            Shape::Create => Said { status: "201 Created", ..self.json(&written(None, body, rows)) },
+            Shape::Update(id) => self.json(&written(Some(id), body, rows)),
         }
     }
 
@@ -263,12 +282,14 @@ fn plain(body: Cow<'static, [u8]>) -> Said {
 }
 
 /// The row that a write, which was checked, leaves: its number is the path's, or the body's.
-fn written(id: Option<u32>, body: &[u8]) -> Item {
+fn written(id: Option<u32>, body: &[u8], rows: &Written) -> Item {
     let given = given(body);
-    let mut row = Item::of(id.or_else(|| given.as_ref()?.id).unwrap_or_default());
+    let number = id.or_else(|| given.as_ref()?.id).unwrap_or_default();
+    let mut row = id.and_then(|id| rows.row(id)).unwrap_or_else(|| Item::of(number));
     if let Some(Given { name, category, price, quantity, .. }) = given {
         (row.name, row.price, row.quantity) = (name.into(), price, quantity);
         row.category = category.map_or(row.category, Cow::Owned);
     }
+    rows.keep(row.clone());
     row
 }

@@ -329,7 +329,7 @@ impl Connection {
 
     fn admit(&mut self, stream: u32, request: Request, service: &mut Service) {
         let mut head = request.head;
-        head.route = head.route.checked(&request.body);
+        head.route = head.route.checked(&request.body, request.came, &service.books.rows);
         let in_order = stream == 0;
         let persistence = if service.close && in_order { Persistence::Close } else { head.persistence };
         let (account, due_ns) = if head.route == Route::Ledger {

@@ -1,6 +1,6 @@
 //! From a connection's bytes to its requests: heads, bodies with a length, chunked bodies. Pure, and bounded.
 
-use crate::request::{self, BODY_BYTES_MAX, BodyEnd, Head, Refusal};
+use crate::request::{self, BodyEnd, Head, Refusal};
 
 /// Longest line of a chunk's size with its extensions, and of all trailers together, in bytes.
 const CHUNK_LINE_BYTES_MAX: usize = 4 << 10;
@@ -11,6 +11,8 @@ pub(crate) struct Request {
     pub(crate) head: Head,
     /// Where the answer needs it; else bodies are dropped as they come.
     pub(crate) body: Vec<u8>,
+    /// How long the body was.
+    pub(crate) came: usize,
 }
 
 /// What the bytes given so far amount to.
@@ -32,6 +34,7 @@ pub(crate) struct Decoder {
 struct Incoming {
     head: Head,
     body: Vec<u8>,
+    came: usize,
     /// Sum of the chunks announced so far, in bytes.
     announced: usize,
     state: BodyState,
@@ -62,7 +65,7 @@ impl Decoder {
         };
         match incoming.take(bytes) {
             Err(refusal) => (bytes.len(), Step::Refused(refusal)),
-            Ok((taken, true)) => (taken, Step::Request(Request { head: incoming.head, body: incoming.body })),
+            Ok((taken, true)) => (taken, Step::Request(incoming.whole())),
             Ok((taken, false)) => {
                 self.current = Some(incoming);
                 (taken, Step::More)
@@ -80,11 +83,13 @@ impl Decoder {
             Err(refusal) => return (bytes.len(), Step::Refused(refusal)),
         };
         let state = match head.body_end {
-            BodyEnd::Length(0) => return (head.bytes, Step::Request(Request { head, body: Vec::new() })),
+            BodyEnd::Length(0) => {
+                return (head.bytes, Step::Request(Request { head, body: Vec::new(), came: 0 }));
+            }
             BodyEnd::Length(left) => BodyState::Length { left },
             BodyEnd::Chunked => SIZE,
         };
-        self.current = Some(Box::new(Incoming { head, body: Vec::new(), announced: 0, state }));
+        self.current = Some(Box::new(Incoming { head, body: Vec::new(), came: 0, announced: 0, state }));
         if head.expects_continue && head.bytes == bytes.len() {
             return (head.bytes, Step::Continue);
         }
@@ -94,6 +99,10 @@ impl Decoder {
 }
 
 impl Incoming {
+    fn whole(self) -> Request {
+        Request { head: self.head, body: self.body, came: self.came }
+    }
+
     /// How many of `bytes` belong to this body, and whether it is complete.
     fn take(&mut self, bytes: &[u8]) -> Result<(usize, bool), Refusal> {
         let mut taken = 0;
@@ -104,6 +113,7 @@ impl Incoming {
                     let now = rest.len().min(*left);
                     *left -= now;
                     taken += now;
+                    self.came += now;
                     if self.head.route.keeps_body() {
                         self.body.extend_from_slice(&rest[..now]);
                     }
@@ -143,7 +153,7 @@ impl Incoming {
                     Some(digit) if !in_extension => {
                         // At most 16 times the limit, so it cannot overflow.
                         let value = value * 16 + digit as usize;
-                        if value + self.announced > BODY_BYTES_MAX {
+                        if value + self.announced > self.head.route.body_bytes_max() {
                             return Err(Refusal::BodyTooLarge);
                         }
                         BodyState::Size { value, digits: digits + 1, line_bytes, in_extension }

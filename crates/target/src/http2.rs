@@ -66,7 +66,6 @@ enum Phase {
     Asking {
         request: Request,
         left: Option<u64>,
-        came: usize,
     },
     /// Its answer is not due yet.
     Waiting,
@@ -232,7 +231,7 @@ impl Http2 {
         // Until the client knows ours, it sends by the standard's first window.
         let window = if self.settled { window } else { window.max(write::CONNECTION_WINDOW_FIRST) };
         let stream = Stream {
-            phase: Phase::Asking { request: Request { head, body: Vec::new() }, left: said.length, came: 0 },
+            phase: Phase::Asking { request: Request { head, body: Vec::new(), came: 0 }, left: said.length },
             inflow: Inflow::new(window),
             outflow: self.stream_outflow,
             held_bytes: 0,
@@ -245,7 +244,7 @@ impl Http2 {
         if !said.is_request() {
             return Ok(self.refuse(id, Code::PROTOCOL_ERROR, tally));
         }
-        if said.length.is_some_and(|length| length > BODY_BYTES_MAX as u64) {
+        if said.length.is_some_and(|length| length > said.route.body_bytes_max() as u64) {
             return Ok(self.refuse(id, Code::ENHANCE_YOUR_CALM, tally));
         }
         if ends {
@@ -284,7 +283,7 @@ impl Http2 {
         let Some(stream) = self.streams.get_mut(&frame.stream) else {
             return self.gone(frame.stream).map(|_| None);
         };
-        let Phase::Asking { request, left, came } = &mut stream.phase else { return Err(CLOSED) };
+        let Phase::Asking { request, left } = &mut stream.phase else { return Err(CLOSED) };
         let is_kept = request.head.route.keeps_body();
         if let Some(length) = first {
             if !stream.inflow.take(frame.length) {
@@ -294,12 +293,12 @@ impl Http2 {
                 Some(None) => return Ok(Some(Code::PROTOCOL_ERROR)),
                 rest => *left = rest.flatten(),
             }
-            *came += length as usize;
+            request.came += length as usize;
             if is_kept {
                 stream.held_bytes += length as usize;
                 self.bodies_bytes += length as usize;
             }
-            if *came > BODY_BYTES_MAX || self.bodies_bytes > BODIES_BYTES_MAX {
+            if request.came > request.head.route.body_bytes_max() || self.bodies_bytes > BODIES_BYTES_MAX {
                 return Ok(Some(Code::ENHANCE_YOUR_CALM));
             }
             if self.config.starve_uploads.is_none()

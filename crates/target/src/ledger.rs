@@ -12,6 +12,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::board::Written;
 use crate::request::{PATHS_COUNT, Route, paths};
 use crate::sys;
 
@@ -190,6 +191,8 @@ pub(crate) struct Books {
     started_ns: u64,
     kernel_clock: bool,
     books: Vec<Mutex<Book>>,
+    /// What was written.
+    pub(crate) rows: Written,
 }
 
 fn empty_histogram() -> Histogram<u64> {
@@ -203,7 +206,12 @@ impl Books {
             let (latency, residence) = (empty_histogram(), empty_histogram());
             Mutex::new(Book { counts: Counts::default(), latency, residence })
         };
-        Books { started_ns, kernel_clock, books: (0..threads).map(|_| book()).collect() }
+        Books {
+            started_ns,
+            kernel_clock,
+            books: (0..threads).map(|_| book()).collect(),
+            rows: Written::default(),
+        }
     }
 
     /// Locks one event loop's book. A thread that died with it has left whole numbers behind.

@@ -3,13 +3,15 @@
 
 use std::mem::MaybeUninit;
 
-use crate::board::{self, Ask};
+use crate::board::{self, Ask, Written};
 use crate::query::{number, parameter};
 
 /// Longest head, in bytes: request line and headers. This much is held per connection while a head is incomplete.
 pub(crate) const HEAD_BYTES_MAX: usize = 16 << 10;
 /// Largest body, in bytes. `/echo` holds it until it is sent back.
 pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
+/// That of `/upload`, whose bodies are counted and not held.
+const UPLOAD_BYTES_MAX: usize = 1 << 30;
 const SLEEP_MS_MAX: u64 = 60_000;
 /// Most steps of `/work`: about 0.15 s of one core, during which its event loop does nothing else.
 const WORK_STEPS_MAX: u64 = 50_000_000;
@@ -64,13 +66,18 @@ impl Route {
 
     /// Whether the request's body is needed for the answer.
     pub(crate) fn keeps_body(self) -> bool {
-        matches!(self, Route::Echo | Route::Board(_))
+        matches!(self, Route::Echo) || matches!(self, Route::Board(ask) if !ask.is_upload())
     }
 
-    /// What is asked for once the body is there, which may be wrong.
-    pub(crate) fn checked(self, body: &[u8]) -> Route {
+    pub(crate) fn body_bytes_max(self) -> usize {
+        if matches!(self, Route::Board(ask) if ask.is_upload()) { UPLOAD_BYTES_MAX } else { BODY_BYTES_MAX }
+    }
+
+    /// What is asked for once the body is there, of which so much came, and which may be wrong.
+    pub(crate) fn checked(self, body: &[u8], came: usize, rows: &Written) -> Route {
         match self {
-            Route::Board(ask) => ask.checked(body).map_or_else(Route::BadQuery, Route::Board),
+            Route::Board(ask) if !ask.is_there(rows) => Route::Unknown,
+            Route::Board(ask) => ask.checked(body, came).map_or_else(Route::BadQuery, Route::Board),
             route => route,
         }
     }
@@ -149,7 +156,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>, Refusal> {
             (false, true, true) => Persistence::KeepSaid,
             _ => Persistence::Close,
         },
-        body_end: facts.body_end(is_1_0)?,
+        body_end: facts.body_end(is_1_0, route.body_bytes_max())?,
         expects_continue: facts.expects_continue && !is_1_0,
         bytes: head_bytes,
     }))
@@ -194,11 +201,11 @@ impl Facts {
     }
 
     /// Two readings of where a body ends are how requests are smuggled: refused (RFC 9112, 6.1 and 6.3).
-    fn body_end(&self, is_1_0: bool) -> Result<BodyEnd, Refusal> {
+    fn body_end(&self, is_1_0: bool, most: usize) -> Result<BodyEnd, Refusal> {
         match (self.transfer_codings, self.length) {
             (0, None) => Ok(BodyEnd::Length(0)),
             (0, Some(length)) => match usize::try_from(length) {
-                Ok(length) if length <= BODY_BYTES_MAX => Ok(BodyEnd::Length(length)),
+                Ok(length) if length <= most => Ok(BodyEnd::Length(length)),
                 _ => Err(Refusal::BodyTooLarge),
             },
             (_, Some(_)) => Err(Refusal::Malformed("there are a Content-Length and a Transfer-Encoding")),

@@ -55,7 +55,7 @@ impl Service {
             outbox: Outbox::default(),
             now_ns: sys::now_ns(),
             truth: Truth::new(delay, capacity_per_s, seed, thread as u64),
-            writer: Writer::new(config.body_bytes),
+            writer: Writer::new(config.body_bytes, books.rows.clone()),
             close: config.close,
             http2,
             books,

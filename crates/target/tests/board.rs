@@ -39,6 +39,14 @@ fn boards_requests_are_answered_and_counted_by_path() {
     };
     assert_eq!(client.ask(&write("Content-Type: application/json\r\n")).status, 201);
     assert_eq!(client.ask(&get("/crud/items/17")).status, 200);
+    assert!(client.ask(&get("/crud/items/200001")).body().contains("New"), "it is read back");
+    // More than is held of any other body.
+    let (whole, piece) = (20_000_000, "x".repeat(1_000_000));
+    let length = format!("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: {whole}\r\n\r\n");
+    assert_eq!(client.ask(&(length + &piece.repeat(20))).body(), "20000000");
+    let chunk = format!("f4240\r\n{piece}\r\n");
+    let chunked = "POST /upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".to_owned();
+    assert_eq!(client.ask(&(chunked + &chunk.repeat(20) + "0\r\n\r\n")).body(), "20000000");
     // Without its header, its number, its parameter, its path, its method: counted as others.
     assert_eq!(client.ask(&write("")).status, 400);
     assert_eq!(client.ask("POST /baseline11?a=1&b=2 HTTP/1.1\r\nHost: a\r\n\r\n").status, 400);
@@ -53,15 +61,15 @@ fn boards_requests_are_answered_and_counted_by_path() {
         by_path,
         [
             ("/baseline11", 2),
-            ("/crud/items", 2),
+            ("/crud/items", 3),
             ("/json/COUNT", 1),
             ("/pipeline", 1),
             ("/static/NAME", 2),
-            ("/upload", 1),
+            ("/upload", 3),
             ("other", 5),
         ]
     );
-    assert_eq!((ledger.requests_received, ledger.requests_answered), (14, 14));
+    assert_eq!((ledger.requests_received, ledger.requests_answered), (17, 17));
 }
 
 #[test]
@@ -83,6 +91,9 @@ fn boards_requests_are_answered_over_http_2() {
     assert_eq!(client.ask(0), (200, "43".to_owned()));
     assert_eq!(client.ask(1), (200, "2".to_owned()));
     assert_eq!(client.ask(2).0, 400, "no Content-Type");
+    let large =
+        Http2Client::connect(&target, 1, requests(&[("POST", "/upload")], &vec![b'x'; 20_000_000])).ask(0);
+    assert_eq!(large, (200, "20000000".to_owned()));
     let ledger = target.stop();
-    assert_eq!((ledger.requests_by_path["other"], ledger.requests_answered), (2, 7));
+    assert_eq!((ledger.requests_by_path["other"], ledger.requests_answered), (2, 8));
 }

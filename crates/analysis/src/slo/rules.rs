@@ -90,10 +90,10 @@ fn one_rate(trial: &Trial) -> &'static str {
     }
 }
 
-/// Whether a saturated client's own lateness is in response: at a rate.
+/// Whether a saturated client's own lateness is in response: in an open loop.
 pub(crate) fn waits_for_client(trial: &Trial) -> bool {
     let saturated = trial.verdict.reasons.iter().any(|reason| reason.code == Code::ClientSaturated);
-    saturated && trial.plan.rate_per_s.is_some()
+    saturated && trial.plan.is_open()
 }
 
 pub(crate) fn by_interval<T: PartialOrd + Copy>(low: T, high: T, limit: T) -> Decision {

@@ -2,7 +2,6 @@
 
 use prony_model::code::Code;
 use prony_model::histogram::{SparseHistogram, middle_ns};
-use prony_model::plan::ArrivalKind;
 use prony_model::server::SampleColumns;
 use prony_model::trial::Reason;
 use prony_stats::trend::median;
@@ -81,8 +80,8 @@ fn periodic_stalls(f: &Facts<'_>) -> Option<Reason> {
     // Connections of a closed loop that are answered together: bins with fewer than two rounds differ by that alone.
     let round_ns = f.parts.service.completed.value_at_quantile(0.5);
     let in_rounds = !f.plan.is_open() && round_ns.saturating_mul(2) > bins.width_ns;
-    // Stages may ask for less at equal distances.
-    if in_rounds || f.plan.arrivals == ArrivalKind::Stages {
+    // Stages and logs may ask for less at equal distances.
+    if in_rounds || f.plan.varies() {
         return None;
     }
     let whole = bins.each.len().saturating_sub(1);

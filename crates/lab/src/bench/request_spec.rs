@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use prony_load::dial::Dialer;
 use prony_model::connect::Connect;
 use prony_model::list::OwnParts;
-use prony_model::plan::{Expect, Protocol, Work, seed_of};
+use prony_model::plan::{Expect, Protocol, Work, gives, seed_of};
+use prony_model::target::basic;
 use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::values::Place;
 use prony_model::{Plan, Secret, Target};
@@ -145,7 +146,7 @@ impl RequestSpec {
             }
         }
         for (name, value) in &self.headers {
-            if !plan.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+            if !gives(&plan.headers, name) {
                 plan.headers.push((name.clone(), value.clone()));
             }
         }
@@ -209,9 +210,8 @@ impl RequestSpec {
 
     pub(super) fn ready(&self, endpoint: &Endpoint) -> Result<(), NotReady> {
         // A route is loaded with its right answer, and ready with any that is none of an error.
-        let any = Expect::default();
-        let expect = if self.contract.is_some() { &any } else { &self.expect };
-        check::ready(&endpoint.dialer, &self.request, expect)
+        let status = self.request.status.filter(|_| self.contract.is_none());
+        check::ready(&endpoint.dialer, &self.request, &Expect { status, ..Expect::default() })
     }
 
     /// The full check. Where the contract leaves a body some freedom, what was
@@ -240,29 +240,33 @@ fn right_answer(route: Route, path: &str, seen: &BTreeMap<String, Vec<u8>>) -> E
     Expect { status: Some(200), body, ..Expect::default() }
 }
 
-/// A load's request, of a list its first, as the check that it is answered, by a candidate that has this URL.
+/// A load's request, of a list its first with what it has of its own, as the check that it is answered, by a candidate that
+/// has this URL. Of a body in a file it sends the first MiB.
 fn as_check(load: &Plan, path: &str, url: Option<&Target>) -> CustomCheck {
-    let given = load.headers.clone();
-    let headers = match url {
-        Some(url) => url.headers(given),
-        None => given,
-    };
-    let listed = load.work.list().and_then(|list| list.requests.first());
-    let (method, path) = listed.map_or((load.work.method(), path), |first| (&first.method, &first.path));
-    let has_body = !load.body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH");
+    let Some(one) = load.requests().next() else { return CustomCheck::answers(path) };
+    let path = load.work.list().map_or(path, |_| one.path);
+    let mut headers: Vec<(String, Secret)> = one.headers().cloned().collect();
+    let userinfo = one.userinfo.or_else(|| url?.userinfo.as_ref());
+    if let Some(userinfo) = userinfo.filter(|_| !gives(&headers, "authorization")) {
+        headers.push(("Authorization".to_owned(), Secret::hidden(basic(userinfo))));
+    }
     // Those of the first request stand for its values.
     let first = |text: &[u8], place| load.values.first(text, place, load.seed);
     let text = |text: &str, place| String::from_utf8_lossy(&first(text.as_bytes(), place)).into_owned();
-    let as_first = |(name, value): (String, Secret)| match load.values.is_empty() || value.is_hidden() {
-        true => (name, value),
-        false => (name, Secret::hidden(text(value.value(), Place::Text))),
+    let as_first = |(name, value): (String, Secret)| match text(value.value(), Place::Text) {
+        same if same == value.value() => (name, value),
+        other => (name, Secret::hidden(other)),
     };
-    let body = load.requests().next().map_or(Place::Text, |one| Place::of_body(&one));
+    let has_body = one.content_length().is_some() || one.is_chunked();
+    let body = || match one.body_file() {
+        Some(file) => file.beginning().unwrap_or_default(),
+        None => first(one.body(), Place::of_body(&one)),
+    };
     CustomCheck {
-        request: format!("{method} {}", text(path, Place::Url)),
-        send: has_body.then(|| first(&load.body, body)),
+        request: format!("{} {}", one.method, text(path, Place::Url)),
+        send: has_body.then(body),
         headers: headers.into_iter().map(as_first).collect(),
-        status: load.expect.status,
+        status: one.expect().status,
         ..CustomCheck::default()
     }
 }
@@ -280,7 +284,9 @@ pub(super) fn failures(label: &str, report: &CheckReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use prony_model::list::{ListedRequest, Order, TargetList};
+    use prony_model::list::{Format, ListedRequest, Order, TargetList};
+    use prony_model::plan::BodyFile;
+    use prony_model::values::Generator;
 
     use super::super::BenchSetup;
     use super::super::tests::setup;
@@ -370,6 +376,34 @@ mod tests {
         let (_root, setup) = setup_with_list(b"POST /b?c\n/json\n");
         let spec = RequestSpec::of(&setup.candidates[0].candidate, &setup.experiment);
         assert_eq!(spec.request.request, "POST /b?c");
+    }
+
+    #[test]
+    fn a_line_is_checked_with_its_own_parts() {
+        let line = br#"{"url": "/{{id}}", "body": "[{{id}}]", "headers": {"X-Token": "t{{id}}"}, "expect": {"status": 201}}"#;
+        let (_root, mut setup) = setup_with_list(b"/\n");
+        let no_files = |_: &str, _: u64| Err(String::new());
+        let list =
+            TargetList::read(line, Some(Format::Jsonl), Some(&target()), "GET", Order::InTurn, &no_files);
+        let load = &mut setup.experiment.plans[0].load;
+        load.work = Work::List(list.unwrap().1);
+        load.values.generators = vec![Generator::parse("id=seq:7").unwrap()];
+        let spec = RequestSpec::of(&setup.candidates[0].candidate, &setup.experiment);
+        let CustomCheck { request, send, headers, status, .. } = &spec.request;
+        assert_eq!((request.as_str(), send.as_deref(), *status), ("POST /7", Some(&b"[7]"[..]), Some(201)));
+        assert_eq!(headers.iter().map(|(_, value)| value.value()).collect::<Vec<_>>(), ["t7"]);
+    }
+
+    #[test]
+    fn a_body_in_a_file_is_checked_with_its_beginning() {
+        let (root, mut setup) = setup_with_list(b"/\n");
+        let path = root.path().join("body");
+        std::fs::write(&path, vec![b'a'; (1 << 20) + 1]).unwrap();
+        let load = &mut setup.experiment.plans[0].load;
+        load.work = Work::Request("PUT".to_owned());
+        load.body_file = Some(BodyFile { path, bytes: (1 << 20) + 1 });
+        let spec = RequestSpec::of(&setup.candidates[0].candidate, &setup.experiment);
+        assert_eq!(spec.request.send.map(|body| body.len()), Some(1 << 20));
     }
 
     #[test]

@@ -163,25 +163,37 @@ pub(crate) fn written_secret(name: &str, value: &str, redact: &[String]) -> Opti
     })
 }
 
+/// What an option's text writes out itself: nothing where it names a file, or generates what nobody wrote.
+pub(crate) fn written_out<'t>(key: &str, text: &'t str) -> &'t str {
+    let value = text.split_once('=').map_or("", |(_, value)| value);
+    let is_none = match key {
+        "form" => value.starts_with('@'),
+        "generate" => !value.starts_with("choice:"),
+        _ => text.starts_with('@'),
+    };
+    if is_none { "" } else { text }
+}
+
 /// Why a text may not stand in such a file: a secret by its field's name, written out. `instead` is what may stand.
 pub(crate) fn written_field(key: &str, text: &str, instead: &str) -> Option<String> {
     has_secret_field(text).then(|| {
-        format!(
-            "{key:?} has a field that is secret by its name, and run logs keep this file: write {instead}, and set NAME \
-             in the environment."
-        )
+        format!("{key:?} has a field that is secret by its name, and run logs keep this file: {instead}.")
     })
 }
 
 fn request<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let written = String::deserialize(deserializer)?;
-    let refused = written_field("request", &written, "\"@env:NAME\" as its value");
+    let refused = written_field(
+        "request",
+        &written,
+        "write \"@env:NAME\" as its value, and set NAME in the environment",
+    );
     refused.map_or_else(|| filled_in(&written, true), Err).map_err(D::Error::custom)
 }
 
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
     let written = String::deserialize(deserializer)?;
-    let refused = written_field("send", &written, "\"@env:NAME\"");
+    let refused = written_field("send", &written, "write \"@env:NAME\", and set NAME in the environment");
     let meant = refused.map_or_else(|| text_or_variable("\"send\"", &written), Err);
     Ok(Some(meant.map_err(D::Error::custom)?.into_bytes()))
 }

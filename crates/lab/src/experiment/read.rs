@@ -15,7 +15,7 @@ use super::{
     BLOCKS_MAX, Blocks, CORES_MAX, Experiment, ExperimentPlan, SCHEMA, Scale, TRIALS_MAX, TomlError,
     TomlFile, WorkerPolicy, plan_name, suggest,
 };
-use crate::check::{Route, validate_checks, written_field, written_secret};
+use crate::check::{Route, validate_checks, written_field, written_out, written_secret};
 use crate::service;
 
 const SWEEP_MAX: usize = 100;
@@ -430,14 +430,19 @@ fn check_secrets(
             return file.refuse(&[own, &["headers"]].concat(), why);
         }
         let bodies = [("body", &options.body), ("expect_body", &options.expect_body)];
-        let text = "\"@FILE\" or \"@env:NAME\"";
+        let text = "write \"@FILE\" or \"@env:NAME\", and set NAME in the environment";
         let bodies = bodies.into_iter().filter_map(|(key, body)| Some((key, body.as_ref()?, text)));
-        let value = "@env:NAME behind its =";
-        let values = options.expect_json.iter().flatten().map(|one| ("expect_json", one, value));
-        for (key, text, instead) in bodies.chain(values) {
-            // A file is only named.
-            let written = if text.starts_with('@') { "" } else { text };
-            if let Some(why) = written_field(key, written, instead) {
+        let value = "write @env:NAME behind its =, and set NAME in the environment";
+        let values = [
+            ("expect_json", &options.expect_json, value),
+            ("form", &options.form, value),
+            ("form_urlencoded", &options.form_urlencoded, value),
+            ("generate", &options.generate, "make the values a column of the file of \"data\""),
+        ];
+        let of_key =
+            |(key, texts, instead)| Option::iter(texts).flatten().map(move |text| (key, text, instead));
+        for (key, text, instead) in bodies.chain(values.into_iter().flat_map(of_key)) {
+            if let Some(why) = written_field(key, written_out(key, text), instead) {
                 return file.refuse(&[own, &[key]].concat(), why);
             }
         }

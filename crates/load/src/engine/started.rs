@@ -109,6 +109,7 @@ impl Started<'_> {
                     ends.push(ended.map_err(|e| LoadError::System("running the event loop", e))?);
                 }
                 Ok(FromWorker::Panicked) => return Err(PANICKED),
+                Ok(FromWorker::Failed(why)) => return Err(why.into()),
                 Ok(FromWorker::Ready(..)) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(LoadError::Internal("a worker ended without its result"));
@@ -162,6 +163,7 @@ fn wait_until_ready(
             }
             Ok(FromWorker::Ready(_, Err(e))) => return Err(LoadError::System("preparing a worker", e)),
             Ok(FromWorker::Panicked) => return Err(PANICKED),
+            Ok(FromWorker::Failed(why)) => return Err(why.into()),
             Ok(FromWorker::Done(..)) | Err(_) => {
                 return Err(LoadError::Internal("a worker ended before it began"));
             }

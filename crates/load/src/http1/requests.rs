@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::file_body::{FileBody, PIECE_MAX_BYTES};
 use super::{OUTPUT_BYTES, request};
-use crate::values::{Render, Rendered, Source, Text};
+use crate::values::{BUFFERS_MAX_BYTES, Render, Rendered, Source, Text};
+use prony_model::list::TargetList;
 use prony_model::plan::PlannedRequest;
 use prony_model::values::{Place, Values};
 use prony_model::{Plan, PlanError, Target};
@@ -29,6 +30,8 @@ pub(crate) struct RequestBytes {
     pipeline: usize,
     /// Where requests have values: these, and each request as a text with places for them; it has no bytes then.
     templates: Option<(Source, Vec<Template>)>,
+    /// They come from a list that stays in its file: what is here is of each kind one, for all but its bytes.
+    is_long: bool,
 }
 
 #[derive(Debug)]
@@ -127,17 +130,43 @@ impl RequestBytes {
                 wait_for_continue,
                 pipeline,
                 templates: None,
+                is_long: false,
             });
         }
         bytes.shrink_to_fit();
         let list = Some(Listed { bounds, is_head });
         let templates = source.map(|source| (source, templates));
         let (length, is_head, file) = (0, false, None);
-        Ok(RequestBytes { bytes, length, is_head, list, file, wait_for_continue, pipeline, templates })
+        let long = plan.work.list().and_then(TargetList::long);
+        let longest = long.map_or(0, |long| long.longest_bytes);
+        if (2 * pipeline * plan.connections as usize).saturating_mul(longest) > BUFFERS_MAX_BYTES {
+            return Err(PlanError(format!(
+                "The list's longest request has {longest} bytes, and two for each of {} at once take over {} MiB: lower -c or -p.",
+                pipeline * plan.connections as usize,
+                BUFFERS_MAX_BYTES >> 20
+            )));
+        }
+        let is_long = long.is_some();
+        Ok(RequestBytes {
+            bytes,
+            length,
+            is_head,
+            list,
+            file,
+            wait_for_continue,
+            pipeline,
+            templates,
+            is_long,
+        })
     }
 
     pub(super) fn have_values(&self) -> bool {
         self.templates.is_some()
+    }
+
+    /// Whether each request has bytes of its own.
+    fn are_rendered(&self) -> bool {
+        self.templates.is_some() || self.is_long
     }
 
     #[inline(always)]
@@ -175,7 +204,7 @@ impl RequestBytes {
 
     /// Room for a connection's requests with values, and an answered one.
     pub(super) fn room_for_rendered(&self) -> VecDeque<Rendered> {
-        VecDeque::with_capacity(if self.have_values() { self.pipeline + 1 } else { 0 })
+        VecDeque::with_capacity(if self.are_rendered() { self.pipeline + 1 } else { 0 })
     }
 
     /// The most bytes that [`RequestBytes::several`] or [`RequestBytes::of_file`] puts together.

@@ -67,7 +67,9 @@ impl Places {
 #[derive(Debug)]
 pub(crate) struct Lines {
     requests: Vec<u32>,
-    /// How many requests its list has; 0 without one.
+    /// How many lines they are; of a list that stays in its file `requests` may have one for all.
+    count: u64,
+    /// How many requests its list has; 0 without one, or where it stays in its file.
     different: usize,
     order: Order,
     seed: u64,
@@ -80,14 +82,22 @@ impl Lines {
     /// an origin's lines are shuffled among its own requests, so that none looks for them while it loads.
     pub(crate) fn of_each(plan: &Plan) -> Vec<Lines> {
         let Some(list) = plan.work.list() else {
-            let one = Lines { requests: vec![0], different: 0, order: Order::InTurn, seed: 0, places: None };
+            let one = Lines {
+                requests: vec![0],
+                count: 1,
+                different: 0,
+                order: Order::InTurn,
+                seed: 0,
+                places: None,
+            };
             return if plan.values.is_empty() { Vec::new() } else { vec![one] };
         };
-        let (different, order, round) = (list.requests.len(), list.order, list.lines.len() as u64);
-        let lines = |requests, seed, places| Lines { requests, different, order, seed, places };
+        let different = if list.long().is_some() { 0 } else { list.requests.len() };
+        let (order, round) = (list.order, list.count());
+        let lines = |requests, count, seed, places| Lines { requests, count, different, order, seed, places };
         let origins = plan.origins().len();
         if origins == 1 {
-            return vec![lines(list.lines.clone(), plan.seed, None)];
+            return vec![lines(list.lines.clone(), round, plan.seed, None)];
         }
         let origin_of = |line: usize| list.requests[list.lines[line] as usize].origin as usize;
         let mut each = vec![(Vec::new(), Vec::new()); origins];
@@ -97,17 +107,14 @@ impl Lines {
             each[origin_of(line)].1.push(place as u32);
         }
         let of_one = |(origin, (requests, of_round)): (u64, (Vec<u32>, Vec<u32>))| {
-            lines(requests, plan.seed ^ mixed(origin + 1), Some(Arc::new(Places { of_round, round })))
+            let count = requests.len() as u64;
+            lines(requests, count, plan.seed ^ mixed(origin + 1), Some(Arc::new(Places { of_round, round })))
         };
         (0..).zip(each).map(of_one).collect()
     }
 
-    fn count(&self) -> u64 {
-        self.requests.len() as u64
-    }
-
     fn of_number(&self, number: u64) -> u32 {
-        self.requests[line_of(self.order, self.seed, self.count(), number) as usize]
+        self.requests[line_of(self.order, self.seed, self.requests.len() as u64, number) as usize]
     }
 }
 
@@ -134,7 +141,7 @@ impl RequestOrder {
         } else if plan.stop.requests.is_some() {
             (before, 1)
         } else {
-            let count = lines.count();
+            let count = lines.count;
             (worker.wrapping_mul(ROUNDS_APART).wrapping_mul(count) + worker * count / workers, 1)
         };
         RequestOrder { lines: Arc::clone(lines), number, step }
@@ -168,7 +175,7 @@ impl RequestOrder {
 
     /// The least number from `count` on coprime with the list's length: of requests so far apart, no line is left out.
     pub(crate) fn coprime(&self, count: u64) -> u64 {
-        let lines = self.lines.count();
+        let lines = self.lines.count;
         let shares = |mut a: u64, mut b: u64| {
             while b > 0 {
                 (a, b) = (b, a % b);

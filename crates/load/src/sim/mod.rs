@@ -309,7 +309,8 @@ impl<const PLAIN: bool> SimWorker<PLAIN> {
         let control = if case.lease_ns.is_some() { Control::leased(&[]) } else { Control::new() };
         let shared = case.shared(control.clone());
         let gauge = Arc::new(Gauge::default());
-        let mut worker = Worker::new(SimNet::new(&world), Http1::new(&bytes, 0), shared, gauge, assignment);
+        let mut worker =
+            Worker::new(SimNet::new(&world), Http1::new(&bytes, 0, None), shared, gauge, assignment);
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();
         }

@@ -8,6 +8,7 @@ mod counts;
 mod failures;
 mod http2;
 mod known;
+mod long;
 mod lying;
 mod origins;
 mod samples;

@@ -121,10 +121,10 @@ fn never_sent_requests_count_for_their_lines() {
 }
 
 /// What each connection was asked for, by its number.
-type Asked = Arc<Mutex<BTreeMap<usize, Vec<String>>>>;
+pub(crate) type Asked = Arc<Mutex<BTreeMap<usize, Vec<String>>>>;
 
 /// A server that keeps what each connection was asked for, and answers `length` bytes to `/length/…`.
-fn recording() -> (SocketAddr, Asked) {
+pub(crate) fn recording() -> (SocketAddr, Asked) {
     let seen = Asked::default();
     let record = Arc::clone(&seen);
     let address = lying::serve(move |stream: TcpStream, number| {
@@ -148,7 +148,7 @@ fn recording() -> (SocketAddr, Asked) {
     (address, seen)
 }
 
-fn paths(seen: &Asked) -> Vec<Vec<String>> {
+pub(crate) fn paths(seen: &Asked) -> Vec<Vec<String>> {
     seen.lock().unwrap().values().cloned().collect()
 }
 

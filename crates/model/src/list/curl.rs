@@ -3,9 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::COMMAND_MAX_BYTES;
 use super::reader::{Described, Reader, echo, text_of};
-use crate::secret::remember_credentials;
+use super::{COMMAND_MAX_BYTES, OWN_MAX_BYTES};
+use crate::plan::gives;
+use crate::secret::remember_listed;
 
 pub(super) fn read(reader: &mut Reader<'_>, text: &[u8]) {
     let (mut command, mut quotes) = (Command::default(), Quotes::default());
@@ -55,7 +56,7 @@ impl Command {
 
 /// What is open in a shell's text at the end of a line.
 #[derive(Default)]
-struct Quotes {
+pub(super) struct Quotes {
     quote: Option<char>,
     escaped: bool,
 }
@@ -63,6 +64,11 @@ struct Quotes {
 impl Quotes {
     fn is_open(&self) -> bool {
         self.quote.is_some() || self.escaped
+    }
+
+    /// Whether a command goes on behind this line.
+    pub(super) fn go_on(&mut self, line: &[u8]) -> bool {
+        std::str::from_utf8(line).is_ok_and(|line| self.follow(line).is_ok()) && self.is_open()
     }
 
     /// Follows a line; refuses what a shell would put another text for, or take for more than one command.
@@ -156,7 +162,9 @@ const OPTIONS: [(char, &str, Means); 26] = [
     (
         'F',
         "form",
-        Means::Refused("a body of parts is none of a list's: give the body as --data-binary @FILE"),
+        Means::Refused(
+            "a list's requests have no forms of several parts: give the body as --data-binary @FILE",
+        ),
     ),
     ('m', "max-time", Means::Refused("it is of the whole load: give --timeout to Prony")),
     ('x', "proxy", Means::Refused("Prony loads servers directly")),
@@ -220,15 +228,20 @@ fn describe(reader: &mut Reader<'_>, text: &str) -> Result<Described, String> {
     }
     let mut one = Described::default();
     let (mut method, mut url, mut is_get, mut is_form) = (None, None, false, false);
+    // What options give a header, the last of each name; -H is before it.
+    let mut usual: Vec<(&str, String)> = Vec::new();
+    let mut or_header = |name: &'static str, text: &str| {
+        usual.retain(|(given, _)| *given != name);
+        usual.push((name, text.to_owned()));
+    };
     while let Some((means, shown, value)) = words.next()? {
         match means {
             Means::Method => method = Some(value),
             Means::Header => match value.split_once(':') {
-                Some((name, text)) if !text.trim().is_empty() => {
+                // Without a value curl leaves out what it would send itself.
+                Some((name, text)) => {
                     one.headers.push((name.trim().to_owned(), text.trim().to_owned()));
                 }
-                // Without a value curl leaves out what it would send itself, and Prony sends none of that.
-                Some(_) => {}
                 None => return Err("-H has no colon: write 'Name: value'.".to_owned()),
             },
             Means::Data { joined, file, breaks } => {
@@ -238,20 +251,20 @@ fn describe(reader: &mut Reader<'_>, text: &str) -> Result<Described, String> {
             Means::Json => {
                 data(reader, &mut one.body, &value, ("", true, true))?;
                 for (name, text) in [("Content-Type", "application/json"), ("Accept", "application/json")] {
-                    one.or_header(name, text);
+                    or_header(name, text);
                 }
             }
             Means::User => {
-                remember_credentials(&value);
+                remember_listed(&value);
                 let pair = if value.contains(':') { value } else { format!("{value}:") };
-                one.headers.push(("Authorization".to_owned(), format!("Basic {}", STANDARD.encode(pair))));
+                or_header("Authorization", &format!("Basic {}", STANDARD.encode(pair)));
             }
-            Means::Named(name) => one.headers.push((name.to_owned(), value)),
+            Means::Named(name) => or_header(name, &value),
             Means::Cookie if value.contains('=') => one.headers.push(("Cookie".to_owned(), value)),
             Means::Cookie => return Err("-b names a file of cookies: write -b 'name=value'.".to_owned()),
             Means::Get => is_get = true,
             Means::Head => method = method.or_else(|| Some("HEAD".to_owned())),
-            Means::Compressed => one.or_header("Accept-Encoding", "deflate, gzip, br"),
+            Means::Compressed => or_header("Accept-Encoding", "deflate, gzip, br"),
             Means::Url if url.is_none() => url = Some(value),
             Means::Url => return Err("It has two URLs: write a command for each.".to_owned()),
             Means::Nothing(_) => {}
@@ -259,11 +272,17 @@ fn describe(reader: &mut Reader<'_>, text: &str) -> Result<Described, String> {
         }
     }
     let mut url = url.ok_or("It has no URL.")?;
-    if url.replace("{{", "").contains(['{', '[']) {
-        return Err("Its URL has { or [, of which curl makes several: write a command for each.".to_owned());
-    }
     if !url.contains("://") && !url.starts_with('/') {
         url = format!("http://{url}");
+    }
+    // An IPv6 address stands in brackets, too.
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let path = url[host..].find('/').map_or(url.len(), |at| host + at);
+    let (host, path) = (url[host..path].rsplit('@').next().unwrap_or_default(), &url[path..]);
+    let is_address = host.starts_with('[') && host.contains("::");
+    let several = |text: &str| text.replace("{{", "").contains(['{', '[']);
+    if several(&host[usize::from(is_address)..]) || several(path) {
+        return Err("Its URL has { or [, of which curl makes several: write a command for each.".to_owned());
     }
     if let Some(body) = one.body.take_if(|_| is_get) {
         let query =
@@ -272,9 +291,12 @@ fn describe(reader: &mut Reader<'_>, text: &str) -> Result<Described, String> {
         url.push_str(&query);
         is_form = false;
     }
-    if is_form {
-        one.or_header("Content-Type", "application/x-www-form-urlencoded");
+    if is_form && !usual.iter().any(|(name, _)| *name == "Content-Type") {
+        usual.push(("Content-Type", "application/x-www-form-urlencoded".to_owned()));
     }
+    usual.retain(|(name, _)| !gives(&one.headers, name));
+    one.headers.extend(usual.into_iter().map(|(name, text)| (name.to_owned(), text)));
+    one.headers.retain(|(_, text)| !text.is_empty());
     let usual = if one.body.is_some() { "POST" } else { "GET" };
     Ok(Described { method: method.unwrap_or_else(|| usual.to_owned()), url, ..one })
 }
@@ -296,15 +318,10 @@ fn data(
     if let Some(before) = body {
         before.extend_from_slice(joined.as_bytes());
     }
-    body.get_or_insert_default().extend(part);
-    Ok(())
-}
-
-impl Described {
-    /// Adds a header unless it has one of this name.
-    fn or_header(&mut self, name: &str, value: &str) {
-        if !self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
-            self.headers.push((name.to_owned(), value.to_owned()));
-        }
+    let body = body.get_or_insert_default();
+    if body.len() + part.len() > OWN_MAX_BYTES {
+        return Err(format!("Its body has over {} MiB: give a shorter one.", OWN_MAX_BYTES >> 20));
     }
+    body.extend(part);
+    Ok(())
 }

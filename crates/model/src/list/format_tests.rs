@@ -7,6 +7,7 @@ fn files(path: &str, most: u64) -> Result<Vec<u8>, String> {
         "/path/to/newthing.json" | "body.json" => b"{\"a\": 1}".to_vec(),
         "lines.txt" => b"a=1\r\nb=2\n".to_vec(),
         "binary" => vec![0, 255, b'\n'],
+        "large" => vec![b'a'; OWN_MAX_BYTES / 4],
         _ => return Err("No such file or directory (os error 2)".to_owned()),
     };
     Ok(content.into_iter().take(most as usize).collect())
@@ -82,12 +83,13 @@ fn curls_commands_are_requests() {
         curl http://h/f -d a=1 -d @lines.txt --data-binary @lines.txt
         curl --json '{"a":' --json '1}' http://h/j
         curl -G -d q=1 -d r=2 "http://h/s?z=0" -u me:pw -A agent/1 -e http://h/from -b 'a=b; c=d'
+        curl --json '{}' -H 'content-type: a/b' -A x -H 'User-Agent: y' --compressed -H 'Accept:' http://h/
         curl -I --url=/h
         curl -I --url /h"#;
     let said = read(text).unwrap_err();
     assert_eq!(
         said,
-        "line 12: \"--url=/h\" is no option of curl's that Prony reads from a list: leave it out."
+        "line 13: \"--url=/h\" is no option of curl's that Prony reads from a list: leave it out."
     );
     let list = read(text.replace("curl -I --url=/h\n", "")).unwrap();
     assert_eq!(list.format, Format::Curl);
@@ -98,7 +100,8 @@ fn curls_commands_are_requests() {
             "DELETE /x |  | -",
             "POST /f | Content-Type: application/x-www-form-urlencoded | a=1&a=1b=2&a=1\r\nb=2\n",
             "POST /j | Content-Type: application/json, Accept: application/json | {\"a\":1}",
-            "GET /s?z=0&q=1&r=2 | Authorization: Basic bWU6cHc=, User-Agent: agent/1, Referer: http://h/from, Cookie: a=b; c=d | -",
+            "GET /s?z=0&q=1&r=2 | Cookie: a=b; c=d, Authorization: Basic bWU6cHc=, User-Agent: agent/1, Referer: http://h/from | -",
+            "POST / | content-type: a/b, User-Agent: y, Accept-Encoding: deflate, gzip, br | {}",
             "HEAD /h |  | -",
         ]
     );
@@ -111,7 +114,10 @@ fn what_is_no_request_of_curls_is_refused_by_name() {
         ("curl -sk https://h/", "-k: it is of the whole load"),
         ("curl -L http://h/", "no redirect"),
         ("curl --upload-file x http://h/", "\"--upload-file\" is no option"),
-        ("curl -F a=b http://h/", "a body of parts"),
+        ("curl -F a=b http://h/", "no forms of several parts"),
+        ("curl http://[::1]:8080/", "the server http://[::1]:8080, and the load goes to"),
+        ("curl 'http://[::1]/[1-3]'", "several"),
+        ("curl 'http://{a,b}/'", "several"),
         ("curl http://h/a http://h/b", "two URLs"),
         ("curl -X", "no value"),
         ("curl -s", "no URL"),
@@ -125,6 +131,7 @@ fn what_is_no_request_of_curls_is_refused_by_name() {
         ("curl 'http://h/a", "a quote that it does not close"),
         ("curl http://h/ -d @none", "could not be read: No such file"),
         ("curl http://h/ -d @none\\", "ends in a backslash"),
+        ("curl http://h/ -d @large -d @large -d @large -d @large -d @large", "over 4 MiB"),
     ] {
         let said = read(line).unwrap_err();
         assert!(said.starts_with("line 1: ") && said.contains(says), "{line}: {said}");
@@ -174,13 +181,8 @@ fn a_folder_of_raw_requests_is_a_list() {
     write("f.raw", "POST /f HTTP/1.1\nHost: h\nTransfer-Encoding: Chunked\n\n2\nab\n1;x=1\r\nc\r\n0\n\n");
     write("notes.txt", "none");
     let of = |server: Option<&Target>| {
-        let os = |path: &str, most: u64| {
-            let mut bytes = std::fs::read(path).map_err(|e| e.to_string())?;
-            bytes.truncate(most as usize);
-            Ok(bytes)
-        };
         let path = folder.to_str().unwrap().as_bytes();
-        TargetList::read(path, Some(Format::Raw), server, "GET", Order::InTurn, &os)
+        TargetList::read(path, Some(Format::Raw), server, "GET", Order::InTurn, &files)
     };
     let server = Target::parse("http://h:8080/").unwrap();
     let list = of(Some(&server)).unwrap().1;
@@ -204,6 +206,19 @@ fn a_folder_of_raw_requests_is_a_list() {
         write("e.raw", &format!("POST /e HTTP/1.1\nTransfer-Encoding: chunked\n\n{body}"));
         assert!(of(Some(&server)).unwrap_err()[2].to_string().contains("not in chunks"), "{body:?}");
     }
+    let pipe = folder.join("b.raw");
+    std::fs::remove_file(&pipe).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    write(
+        "a.raw",
+        &format!("GET /a HTTP/1.1\nHost: h\n\n{}", "\n".repeat(OWN_MAX_BYTES + COMMAND_MAX_BYTES)),
+    );
+    let said: Vec<String> = of(Some(&server)).unwrap_err().iter().map(ToString::to_string).collect();
+    assert!(
+        said[0].starts_with("a.raw: It is larger than the 5242880 bytes that are left for it"),
+        "{said:?}"
+    );
+    assert!(said[1].starts_with("b.raw: It could not be read: it is a pipe"), "{said:?}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -233,7 +248,7 @@ fn hostile_lines_are_refused_with_their_number() {
             "{\"method\":\"GET\",\"url\":\"/a\",\"header\":{\"X\":\"s3cret\"}}",
             "line 1: It is no request: a value",
         ),
-        ("{\"url\":\"/a\",\"weight\":0}", "line 1: Its weight 0"),
+        ("{\"url\":\"/a\",\"weight\":0}", "line 1: Its weight is 0"),
         ("{\"url\":\"/a\",\"weight\":1000000}\n{\"url\":\"/a\"}", "line 2: A list may have at most"),
         ("{\"url\":\"/a\",\"expect\":{\"json\":{\"id\":1}}}", "line 1: \"id\" is not a JSON pointer"),
         ("{\"url\":\"/a\",\"weight\":1,\"boby\":1}", "line 1: It is no request: unknown field `boby`"),
@@ -264,6 +279,43 @@ fn lists_that_differ_in_headers_alone_differ() {
     assert_ne!(of("1"), of("2"));
     let secret = |value: &str| read(format!("GET /a\nX-Token: {value}")).unwrap().fingerprint();
     assert_eq!(secret("1"), secret("2"), "a guess is not confirmed by it");
+}
+
+#[test]
+fn lists_that_differ_in_any_part_differ() {
+    let of = |parts: &str| {
+        let list = read(format!("{{\"url\": \"/a\", \"method\": \"PUT\", \"weight\": 1{parts}}}")).unwrap();
+        list.fingerprint()
+    };
+    let parts = [
+        "",
+        r#","body":"""#,
+        r#","body":"b""#,
+        r#","body":"b","chunked":true"#,
+        r#","body":"b","headers":{"b":""}"#,
+        r#","expect":{}"#,
+        r#","expect":{"body":""}"#,
+        r#","expect":{"body":"b"}"#,
+        r#","expect":{"status":200}"#,
+        r#","expect":{"json":{"/b":""}}"#,
+    ];
+    let all: std::collections::BTreeSet<u64> = parts.into_iter().map(of).collect();
+    assert_eq!(all.len(), parts.len());
+    assert!(
+        of("") > u64::from(u32::MAX) && of(parts[2]) <= u64::from(u32::MAX),
+        "a body is not guessed by it"
+    );
+}
+
+#[test]
+fn what_requests_have_of_their_own_is_bounded() {
+    let body = |a: &str| format!("{{\"url\": \"/a\", \"body\": \"{a}{}\"}}\n", "a".repeat(OWN_MAX_BYTES / 5));
+    let all: Vec<String> = (0..6).map(|i| body(&i.to_string())).collect();
+    let said = read_as(Some(Format::Jsonl), all.concat() + "no request").unwrap_err();
+    assert!(said.starts_with("line 5: With it the headers and bodies of the list take over 4 MiB"), "{said}");
+    assert_eq!(said.lines().count(), 1, "nothing is read behind it");
+    let same = read_as(Some(Format::Jsonl), all[0].repeat(9)).unwrap();
+    assert_eq!((same.requests.len(), same.lines.len()), (1, 9), "a request is counted once");
 }
 
 proptest! {

@@ -83,7 +83,7 @@ fn describe(reader: &mut Reader<'_>, line: &str) -> Result<Described, String> {
         (None, None) => None,
     };
     if weight == 0 || weight as usize > LINES_MAX {
-        return Err(format!("Its weight {weight} is none: give 1 to {LINES_MAX}."));
+        return Err(format!("Its weight is {weight}: give 1 to {LINES_MAX}."));
     }
     let usual = if body.is_some() { "POST".to_owned() } else { reader.method() };
     let headers = headers.into_iter().flat_map(|(name, values)| {
@@ -114,9 +114,9 @@ impl Expected {
         if !json.is_empty() && (body.is_some() || hash.is_some()) {
             return Err("It expects json beside all of the body: give one of them.".to_owned());
         }
-        let hash = hash.map(|hex| sha256(&hex).ok_or("Its sha256 is none, which has 64 hexadecimal digits."));
+        let hash = hash.map(|hex| sha256(&hex).ok_or("Its sha256 does not have 64 hexadecimal digits."));
         let value = |(pointer, value): (String, Value)| {
-            let value = Secret::of_header(&pointer, &value.to_string())?;
+            let value = Secret::of_listed(&pointer, &value.to_string())?;
             let one = JsonValue { pointer, value };
             one.check().map(|()| one).map_err(|e| e.0)
         };

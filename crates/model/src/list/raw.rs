@@ -22,10 +22,7 @@ pub(super) fn read(reader: &mut Reader<'_>, folder: &[u8]) {
     for path in names {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         reader.of_file = Some(name.escape_debug().to_string());
-        let described = match path.to_str() {
-            None => Err("Its name is not UTF-8: give it another.".to_owned()),
-            Some(path) => reader.file(path).and_then(|bytes| describe(reader, &bytes)),
-        };
+        let described = reader.raw(&path).and_then(|bytes| describe(reader, &bytes));
         if !reader.take(None, described) {
             return;
         }

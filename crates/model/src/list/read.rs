@@ -34,14 +34,18 @@ impl TargetList {
         let nowhere = |why| vec![ListError { line: None, why }];
         let format = format.map_or_else(|| Format::of(text), Ok).map_err(nowhere)?;
         let mut reader = Reader::new(server, method, order, format, read);
-        match format {
-            Format::Plain => plain::read(&mut reader, text),
-            Format::Vegeta => vegeta::read_text(&mut reader, text),
-            Format::VegetaJson => vegeta::read_json(&mut reader, text),
-            Format::Curl => curl::read(&mut reader, text),
-            Format::Raw => raw::read(&mut reader, text),
-            Format::Jsonl => json_lines::read(&mut reader, text),
-        }
+        requests(&mut reader, text);
         reader.finish()
+    }
+}
+
+pub(super) fn requests(reader: &mut Reader<'_>, text: &[u8]) {
+    match reader.format() {
+        Format::Plain => plain::read(reader, text),
+        Format::Vegeta => vegeta::read_text(reader, text),
+        Format::VegetaJson => vegeta::read_json(reader, text),
+        Format::Curl => curl::read(reader, text),
+        Format::Raw => raw::read(reader, text),
+        Format::Jsonl => json_lines::read(reader, text),
     }
 }

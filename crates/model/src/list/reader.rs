@@ -1,10 +1,14 @@
 //! What all formats of a list have in common: lines, servers, requests each once, and what is wrong with them.
 
 use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
 
 use super::*;
+use crate::foreign_file;
 use crate::input::ReadFile;
 use crate::request::{check_header, check_method, is_token};
+use crate::secret::remember_listed_body;
 use crate::target::without_userinfo;
 
 /// What is echoed of a wrong line, in characters.
@@ -37,9 +41,12 @@ pub(super) struct Reader<'a> {
     read: ReadFile<'a>,
     /// Files of bodies, each read once.
     files: HashMap<String, Vec<u8>>,
+    file_bytes: usize,
     /// Of a folder the file that is looked at.
     pub(super) of_file: Option<String>,
     own_bytes: usize,
+    /// Requests are read one by one, and none is kept.
+    pub(super) is_long: bool,
     errors: Vec<ListError>,
 }
 
@@ -57,11 +64,21 @@ impl<'a> Reader<'a> {
             is_given: server.is_some(),
             has_paths: false,
             known: HashMap::new(),
-            list: TargetList { method: method.to_owned(), requests, lines, order, origins, format },
+            list: TargetList {
+                method: method.to_owned(),
+                requests,
+                lines,
+                order,
+                origins,
+                format,
+                file: None,
+            },
             read,
             files: HashMap::new(),
+            file_bytes: 0,
             of_file: None,
             own_bytes: 0,
+            is_long: false,
             errors: Vec::new(),
         }
     }
@@ -69,6 +86,10 @@ impl<'a> Reader<'a> {
     /// The method of lines that name none.
     pub(super) fn method(&self) -> String {
         self.list.method.clone()
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.list.format
     }
 
     /// The server that was given beside the list.
@@ -79,7 +100,9 @@ impl<'a> Reader<'a> {
     /// Takes a line's request or what is wrong with it; whether more lines are looked at.
     pub(super) fn take(&mut self, line: Option<usize>, described: Result<Described, String>) -> bool {
         if self.list.lines.len() >= LINES_MAX {
-            let why = format!("A list may have at most {LINES_MAX} requests, and this is one more.");
+            let why = format!(
+                "A list may have at most {LINES_MAX} requests, and this is one more: a longer one is a file, not shuffled."
+            );
             self.errors.push(ListError { line, why });
             return false;
         }
@@ -87,7 +110,7 @@ impl<'a> Reader<'a> {
             let of_file = self.of_file.as_ref().map_or(String::new(), |file| format!("{file}: "));
             self.errors.push(ListError { line, why: of_file + &why });
         }
-        self.errors.len() < ERRORS_MAX
+        self.errors.len() < ERRORS_MAX && self.own_bytes <= OWN_MAX_BYTES
     }
 
     fn add(&mut self, one: Described) -> Result<(), String> {
@@ -102,27 +125,30 @@ impl<'a> Reader<'a> {
         let mut request = self.request(&method, &url).map_err(|why| instead.unwrap_or(why))?;
         let mut own = OwnParts { headers: Vec::new(), body, chunked, expect };
         let body_bytes = own.body.as_ref().map_or(0, Vec::len);
-        self.own_bytes += body_bytes;
+        let mut own_bytes = body_bytes;
         for (name, value) in headers {
             // Prony writes it itself, and this is the same.
             if name.eq_ignore_ascii_case("content-length") && value.parse() == Ok(body_bytes) {
                 continue;
             }
-            self.own_bytes += name.len() + value.len();
-            let value = Secret::of_header(&name, &value)?;
+            own_bytes += name.len() + value.len();
+            let value = Secret::of_listed(&name, &value)?;
             check_header(&name, value.value()).map_err(|e| e.0)?;
             own.headers.push((name, value));
         }
-        if self.own_bytes > OWN_MAX_BYTES {
-            let most = OWN_MAX_BYTES >> 20;
-            return Err(format!(
-                "With it the headers and bodies of the list take over {most} MiB: give a shorter one."
-            ));
-        }
+        let expected = own.expect.as_ref().and_then(|expect| expect.body.as_deref());
+        own.body.as_deref().into_iter().chain(expected).for_each(remember_listed_body);
         request.own = (own != OwnParts::default()).then(|| Box::new(own));
         let next = u32::try_from(self.list.requests.len()).unwrap_or(u32::MAX);
-        let index = *self.known.entry(request.clone()).or_insert(next);
+        let index = if self.is_long { next } else { *self.known.entry(request.clone()).or_insert(next) };
         if index == next {
+            self.own_bytes += own_bytes;
+            if self.own_bytes > OWN_MAX_BYTES {
+                let most = OWN_MAX_BYTES >> 20;
+                return Err(format!(
+                    "With it the headers and bodies of the list take over {most} MiB: give a shorter one."
+                ));
+            }
             self.list.requests.push(request);
         }
         let times = repeated as usize + 1;
@@ -140,7 +166,8 @@ impl<'a> Reader<'a> {
         if let Some(content) = self.files.get(path) {
             return Ok(content.clone());
         }
-        let left = (OWN_MAX_BYTES - self.own_bytes) as u64;
+        // A command that is refused leaves its files.
+        let left = OWN_MAX_BYTES.saturating_sub(self.own_bytes.max(self.file_bytes)) as u64;
         let shown = echo(path);
         let content = (self.read)(path, left + 1)
             .map_err(|why| format!("Its body {shown} could not be read: {why}."))?;
@@ -149,7 +176,51 @@ impl<'a> Reader<'a> {
                 "Its body {shown} is larger than the {left} bytes that are left for it: give a shorter one."
             ));
         }
+        self.file_bytes += content.len();
         self.files.insert(path.to_owned(), content.clone());
+        Ok(content)
+    }
+
+    /// The one request of a text whose first line is this one, or what is wrong with it; all of it is forgotten.
+    pub(super) fn only(&mut self, line: usize) -> Result<ListedRequest, ListError> {
+        self.own_bytes = 0;
+        let lines = std::mem::take(&mut self.list.lines).len();
+        let request = self.list.requests.pop();
+        let at_line = |why: &str| ListError { line: Some(line), why: why.to_owned() };
+        if let Some(e) = self.errors.pop() {
+            return Err(ListError { line: e.line.map(|within| line + within - 1), ..e });
+        }
+        if lines > 1 {
+            return Err(at_line(
+                "It has a weight, and a list that stays in its file is sent in order: leave it out.",
+            ));
+        }
+        if self.origins.len() > 1 {
+            self.origins.pop();
+            return Err(at_line(
+                "It names another server than the first line, and a list that stays in its file has one.",
+            ));
+        }
+        request.ok_or_else(|| at_line(self.list.format.nothing()))
+    }
+
+    /// The first server that is known.
+    pub(super) fn server(&self) -> Option<&Target> {
+        self.origins.first()
+    }
+
+    /// The content of a request's own file.
+    pub(super) fn raw(&self, path: &Path) -> Result<Vec<u8>, String> {
+        // Its head is counted when it is read, and is no longer than another format's line.
+        let most = (OWN_MAX_BYTES.saturating_sub(self.own_bytes) + COMMAND_MAX_BYTES) as u64;
+        let mut content = Vec::new();
+        let read = foreign_file::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut content));
+        read.map_err(|why| format!("It could not be read: {why}."))?;
+        if content.len() as u64 > most {
+            return Err(format!(
+                "It is larger than the {most} bytes that are left for it: give a shorter one."
+            ));
+        }
         Ok(content)
     }
 

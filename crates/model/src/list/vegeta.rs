@@ -42,6 +42,11 @@ pub(super) fn read_text(reader: &mut Reader<'_>, text: &[u8]) {
     }
 }
 
+/// Whether a line is a request's first.
+pub(super) fn begins(line: &[u8]) -> bool {
+    std::str::from_utf8(line).is_ok_and(|line| method_and_url(line).is_some())
+}
+
 fn method_and_url(line: &str) -> Option<(&str, &str)> {
     let (method, url) = line.split_once(|c: char| c.is_ascii_whitespace())?;
     (method.bytes().all(|byte| byte.is_ascii_uppercase()) && check_method(method).is_ok())

@@ -15,7 +15,8 @@ const FIELDS_MAX: usize = 1_000;
 /// What a load sends with every request.
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
-    pub(super) file: Option<BodyFile>,
+    /// With its fingerprint.
+    pub(super) file: Option<(BodyFile, u32)>,
     /// The header that says what it is, where none is given.
     pub(super) content_type: Option<(String, Secret)>,
 }
@@ -100,7 +101,7 @@ fn multipart(fields: &[String], read: ReadFile<'_>) -> Result<(Vec<u8>, String),
         }
         let mut head = format!("Content-Disposition: form-data; name=\"{}\"", escaped(name));
         if is_file {
-            let file = value.rsplit(['/', '@']).next().unwrap_or_default();
+            let file = value[1..].rsplit('/').next().unwrap_or_default();
             head.push_str(&format!("; filename=\"{}\"\r\nContent-Type: {kind}", escaped(file)));
         }
         let content = text_or_file("-F", value, read)?;
@@ -157,6 +158,12 @@ mod tests {
                     <q>\r\n--B--\r\n";
         assert_eq!(got, want);
         assert!(text(&["novalue"]).is_err() && text(&["=x"]).is_err() && text(&["a=@b;type="]).is_err());
+    }
+
+    #[test]
+    fn a_files_name_may_have_an_at_sign() {
+        assert!(text(&["f=@@dir/a@b.png"]).unwrap().contains("filename=\"a@b.png\""));
+        assert!(text(&["f=@@a@b.png"]).unwrap().contains("filename=\"@a@b.png\""));
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::connect::{Connect, IpVersion};
 use crate::error::{PlanError, wrong};
 use crate::input::sha256;
 use crate::json_value::JsonValue;
-use crate::list::{Format, ListError, Order, TargetList, is_folder};
+use crate::list::long::sha256_of;
+use crate::list::{Format, ListError, ListFile, Order, TargetList, is_folder};
 use crate::plan::{
     Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, PROBE_WARMUP, Plan, Protocol,
     SEED, Stop, TIMEOUT, Work, default_warmup, gives,
@@ -80,7 +81,8 @@ impl LoadOptions {
             headers: given.into_iter().chain(body.content_type).chain(asks_for_codings).collect(),
             decode: self.decode.unwrap_or(false),
             body: body.bytes,
-            body_file: body.file,
+            body_file_fingerprint: body.file.as_ref().map(|(_, fingerprint)| *fingerprint),
+            body_file: body.file.map(|(file, _)| file),
             chunked: self.chunked.unwrap_or(false),
             connections,
             threads,
@@ -148,9 +150,11 @@ impl LoadOptions {
             );
         }
         if self.is_auto() && self.replay.is_some() {
-            return wrong(
-                "-d auto cannot be used with --replay, whose log says how long it lasts: leave it out.",
-            );
+            return wrong(if self.looped == Some(true) {
+                "-d auto cannot be used with --replay, whose load changes as its log does: give a time, as 10s."
+            } else {
+                "-d auto cannot be used with --replay, whose log says how long it lasts: leave -d out."
+            });
         }
         let duration = Some(WindowValue::Time(DurationValue(window)));
         Ok(self.is_auto().then(|| LoadOptions { duration, ..self.clone() }))
@@ -195,7 +199,7 @@ impl LoadOptions {
     }
 
     /// The method of requests that name none themselves.
-    fn method(&self) -> &str {
+    pub(super) fn method(&self) -> &str {
         let by_body = if self.bodies() > 0 { "POST" } else { "GET" };
         self.method.as_deref().unwrap_or(by_body)
     }
@@ -244,7 +248,11 @@ impl LoadOptions {
         }
     }
 
-    fn work(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<(Target, Work), PlanError> {
+    pub(super) fn work(
+        &self,
+        target: Option<Target>,
+        read: ReadFile<'_>,
+    ) -> Result<(Target, Work), PlanError> {
         let Some(path) = self.targets.as_deref() else {
             let of_lists = [
                 ("--shuffle", self.shuffle == Some(true)),
@@ -276,10 +284,17 @@ impl LoadOptions {
                     "--targets {path} is no folder of *.raw files: name one, or leave --targets-format out."
                 ));
             }
-            (false, format) => (format, file("--targets", path, FILE_MAX_BYTES, read)?),
+            (false, format) => match self.list_or_text(path, format, target.as_ref(), read)? {
+                Ok((server, list)) => return Ok((server, Work::List(list))),
+                Err(text) => (format, text),
+            },
         };
         let read = TargetList::read(&text, format, target.as_ref(), self.method(), order, read);
-        let (server, list) = read.map_err(|errors| said_of_list("--targets", path, &errors))?;
+        let (server, mut list) = read.map_err(|errors| said_of_list("--targets", path, &errors))?;
+        if list.format != Format::Raw && path != "-" {
+            let (bytes, sha256) = (text.len() as u64, sha256_of(&text));
+            list.file = Some(ListFile { path: path.into(), bytes, sha256, long: None });
+        }
         Ok((server, Work::List(list)))
     }
 

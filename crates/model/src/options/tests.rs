@@ -314,11 +314,48 @@ fn a_log_says_what_is_requested_when_and_how_long() {
     assert!(options.plan(Some(other), &read).unwrap_err().0.ends_with("write http://h."));
     assert!(options.plan(None, &read).unwrap_err().0.contains("give its URL"));
     let auto = LoadOptions { duration: duration("auto"), ..options.clone() };
-    assert!(auto.pilot(Duration::from_secs(1), false).unwrap_err().0.contains("--replay"));
+    assert!(auto.pilot(Duration::from_secs(1), false).unwrap_err().0.ends_with("leave -d out."));
+    let looped = LoadOptions { looped: Some(true), ..auto };
+    assert!(looped.pilot(Duration::from_secs(1), false).unwrap_err().0.ends_with("give a time, as 10s."));
+    let spread = LoadOptions { all_addresses: Some(true), ..options.clone() };
+    assert!(said(spread).contains("leave out --replay"));
     let at_a_rate = LoadOptions { rate: rate("1k"), ..Default::default() };
     assert_eq!(at_a_rate.or(&options).unwrap(), at_a_rate);
     assert_eq!(options.or(&at_a_rate).unwrap(), options);
+    let form = LoadOptions { form: Some(vec!["a=b".to_owned()]), chunked: Some(true), ..Default::default() };
+    assert_eq!(options.or(&form).unwrap(), options);
     let said = options.plan(target(), &|_: &str, _: u64| Ok(b"x\ny".to_vec())).unwrap_err().0;
     let places: Vec<&str> = said.lines().map(|line| line.split(':').next().unwrap()).collect();
     assert_eq!(places, ["--replay a.log, line 1", "--replay a.log, line 2"]);
+}
+
+#[test]
+fn what_is_given_replaces_defaults_that_contradict_it() {
+    let body = LoadOptions { body: Some("a".to_owned()), ..Default::default() };
+    let form = LoadOptions { form_urlencoded: Some(vec!["a=b".to_owned()]), ..Default::default() };
+    let [closing, none] =
+        [(Some(5), None), (None, Some(false))].map(|(requests_per_connection, keepalive)| LoadOptions {
+            requests_per_connection,
+            keepalive,
+            ..Default::default()
+        });
+    let [v4, v6] = [(Some(true), None), (None, Some(true))].map(|(ipv4, ipv6)| LoadOptions {
+        ipv4,
+        ipv6,
+        ..Default::default()
+    });
+    for (own, other) in [(&body, &form), (&closing, &none), (&v4, &v6)] {
+        assert_eq!((own.or(other).unwrap(), other.or(own).unwrap()), (own.clone(), other.clone()));
+    }
+}
+
+#[test]
+fn chunks_need_a_body() {
+    let of = |body: Option<&str>| {
+        let options =
+            LoadOptions { chunked: Some(true), body: body.map(str::to_owned), ..Default::default() };
+        options.plan(Some(Target::parse("http://h/").unwrap()), &|_, _| Err(String::new()))
+    };
+    assert!(of(Some("a")).unwrap().chunked);
+    assert!(of(None).unwrap_err().0.starts_with("--chunked is how a body is sent"));
 }

@@ -5,8 +5,8 @@ use std::collections::hash_map::Entry as Known;
 use std::time::Duration;
 
 use super::line::{Format, Logged};
-use super::{NO_REQUEST, RecordedReplay, Replay};
-use crate::fnv::fnv1a;
+use super::{LENGTH_MAX, NO_REQUEST, RecordedReplay, Replay};
+use crate::fnv::{fnv1a, folded};
 use crate::list::{ERRORS_MAX, LINES_MAX, ListError, ListedRequest, Order, TargetList, lines};
 use crate::plan::seed_of;
 use crate::target::Target;
@@ -15,8 +15,6 @@ use crate::units::{nanoseconds, show_duration};
 /// How far behind an earlier line a line's time may be. Logs are written when requests end, and Apache's times are those at
 /// which they began: so long may a request have taken.
 const BEHIND_MAX: Duration = Duration::from_secs(3600);
-/// The longest log.
-const LENGTH_MAX: Duration = Duration::from_secs(90 * 24 * 3600);
 /// Methods whose requests are counted by name where they are left out (RFC 9110 and RFC 5789).
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
 /// What others are called.
@@ -64,7 +62,7 @@ pub fn read(text: &[u8], asked: &Asked<'_>) -> Result<(TargetList, Replay), Vec<
         entries: Vec::new(),
         latest: None,
         record: RecordedReplay {
-            fingerprint: format!("{:016x}", fnv1a(text.iter().copied())),
+            fingerprint: format!("{:08x}", folded(fnv1a(text.iter().copied()))),
             speed: asked.speed,
             looped: asked.looped,
             methods: asked.methods.clone(),
@@ -155,7 +153,12 @@ impl Reader<'_> {
         }
         let micro = (asked.speed * 1e6).round().max(1.0) as i128;
         let due = |entry: &Entry| ((entry.at_ns - first.at_ns) * 1_000_000 / micro) as u64;
-        let record = RecordedReplay { entries: entries.len() as u64, length_ns: length as u64, ..record };
+        let record = RecordedReplay {
+            entries: entries.len() as u64,
+            length_ns: length as u64,
+            spread_seed: (record.spread > 0).then_some(asked.seed),
+            ..record
+        };
         let replay = Replay::new(entries.iter().map(due).collect(), asked.looped, record);
         let list = TargetList {
             method: "GET".to_owned(),
@@ -164,6 +167,7 @@ impl Reader<'_> {
             order: Order::InTurn,
             origins: Vec::new(),
             format: crate::list::Format::Plain,
+            file: None,
         };
         Ok((list, replay))
     }

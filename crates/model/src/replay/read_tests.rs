@@ -51,6 +51,7 @@ fn lines_of_a_second_are_spread_within_it_by_seed_and_line() {
     let server = server();
     let other = read(text.as_bytes(), &Asked { seed: 2, ..asked(&server) }).unwrap().1;
     assert_ne!(other.due_ns(1), replay.due_ns(1));
+    assert_eq!((replay.log.spread_seed, other.log.spread_seed), (Some(1), Some(2)));
     assert_eq!(other.log.fingerprint, replay.log.fingerprint);
     let fast = read(text.as_bytes(), &Asked { speed: 2.0, looped: true, ..asked(&server) }).unwrap().1;
     assert_eq!((fast.due_ns(1), fast.is_looped()), (replay.due_ns(1).map(|due| due / 2), true));
@@ -98,7 +99,7 @@ fn json_lines_and_csv_have_named_columns() {
     for (text, why) in [
         ("{\"path\":\"/a\"}", "line 1: It has no time"),
         ("{\"time\":1}", "line 1: It has no request and no path"),
-        ("{\"time\":\"2026-11-28 12:00:00\",\"path\":\"/\"}", "line 1: Its time is none"),
+        ("{\"time\":\"2026-11-28 12:00:00\",\"path\":\"/\"}", "line 1: Its time cannot be read"),
         ("{\"time\":1,\"path\":\"/\",\"request_time\":\"soon\"}", "line 1: Its request_time is no number"),
         ("{\"time\":1", "line 1: It is no request: it is not JSON"),
         ("time,path\n1", "line 2: It has 1 columns, and the first line names 2."),
@@ -196,7 +197,10 @@ fn time_may_run_back_by_an_hour_and_not_by_more() {
     let (old, far) = (at("1970-01-01T00:00:00Z"), at("9999-12-30T00:00:00Z"));
     assert!(refused(format!("{old}{far}"))[0].contains("over 90 days apart"));
     assert!(refused(format!("{far}{old}"))[0].contains("line 2: Its time is"));
-    assert!(refused(at("9999-12-31T23:59:59Z"))[0].contains("Its time is none"), "beyond what a clock has");
+    assert!(
+        refused(at("9999-12-31T23:59:59Z"))[0].contains("Its time cannot be read"),
+        "beyond what a clock has"
+    );
     assert_eq!(names(far), ["GET /20"]);
     // Summer time ends: the clock of the wall goes back by an hour, and the offset says so.
     let autumn = "192.0.2.1 - - [25/Oct/2026:02:59:59.9 +0200] \"GET /a HTTP/1.1\" 200 5\n\

@@ -84,6 +84,12 @@ fn instants_of_a_plan_that_no_log_has_are_refused() {
     let text = String::from_utf8(plan(&[0, 5_000, 9_000], true).to_wire().unwrap()).unwrap();
     let text = text.replace("\"due_ns\":[0,5000,4000]", &format!("\"due_ns\":[0,5000,{}]", u64::MAX));
     assert!(Plan::from_wire(text.as_bytes()).unwrap_err().0.contains("584 years"), "{text}");
+    let last = Replay::new(vec![0, u64::MAX, u64::MAX], false, log());
+    assert_eq!(last.peak_per_s(), 1, "and no number runs over");
+    assert!(refused(&|plan| {
+        plan.arrivals = Arrivals::Replay(last.clone());
+        plan.stop.duration = Some(Duration::from_secs(60));
+    }));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The secrets that this process was given, so that they are found in texts from outside, as they are and encoded.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use super::{ASKED, REDACTED, named};
 const BYTES_MIN: usize = 8;
 /// Longer ones are not either, since each search goes through all of them.
 const BYTES_MAX: usize = 64 << 10;
-/// So many are looked for before those of URLs and bodies, of which a list may hold a million, are left out.
+/// So many are looked for before those of URLs, bodies and lists, which may hold a million, are left out.
 const FOUND_MAX: usize = 100;
 
 /// What pages have in the place of characters that mean something in HTML.
@@ -27,12 +27,14 @@ const IN_HTML: [(&str, u8); 8] = [
     ("&#x27;", b'\''),
 ];
 
-static KNOWN: Mutex<KnownSecrets> =
-    Mutex::new(KnownSecrets { values: Vec::new(), asked_for: BTreeSet::new() });
+static KNOWN: LazyLock<Mutex<KnownSecrets>> = LazyLock::new(Mutex::default);
 
+#[derive(Default)]
 struct KnownSecrets {
     /// Each beside what is written instead of it, the longest first: one may be a part of another.
     values: Vec<(String, String)>,
+    /// The same, to be found at once.
+    is_there: HashSet<String>,
     asked_for: BTreeSet<String>,
 }
 
@@ -69,8 +71,19 @@ pub(crate) fn remember_credentials(value: &str) {
     }
 }
 
+/// The same of one of very many.
+pub(crate) fn remember_listed(value: &str) {
+    if has_room() {
+        remember_credentials(value);
+    }
+}
+
+fn has_room() -> bool {
+    known().values.len() < FOUND_MAX
+}
+
 pub(crate) fn remember_url(userinfo: Option<&str>, path: &str) {
-    if known().values.len() < FOUND_MAX {
+    if has_room() {
         if let Some(userinfo) = userinfo {
             remember_credentials(userinfo);
             remember_credentials(&percent_decoded(userinfo));
@@ -88,15 +101,22 @@ pub(crate) fn remember_body(body: &[u8], is_file: bool) {
     remember_fields(text);
 }
 
+/// What is secret in a body of one of very many requests.
+pub(crate) fn remember_listed_body(body: &[u8]) {
+    if has_room() {
+        remember_body(body, false);
+    }
+}
+
 fn remember_fields(text: &str) {
     for range in named::values(text) {
-        if known().values.len() >= FOUND_MAX {
+        if !has_room() {
             return;
         }
         let value = &text[range];
         let decoded = percent_decoded(value);
         // What the environment holds is shown as that.
-        if known().values.iter().any(|(there, _)| *there == decoded) {
+        if known().is_there.contains(&decoded) {
             continue;
         }
         remember(value, REDACTED);
@@ -110,8 +130,7 @@ fn remember_fields(text: &str) {
 
 fn remember(value: &str, shown: &str) {
     let mut known = known();
-    let is_there = || known.values.iter().any(|(there, _)| there == value);
-    if !(BYTES_MIN..=BYTES_MAX).contains(&value.len()) || is_there() {
+    if !(BYTES_MIN..=BYTES_MAX).contains(&value.len()) || !known.is_there.insert(value.to_owned()) {
         return;
     }
     let at = known.values.partition_point(|(there, _)| there.len() >= value.len());

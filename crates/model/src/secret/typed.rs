@@ -1,6 +1,8 @@
 //! A command line as it was typed, without its secrets.
 
-use super::{asked_for, is_asked_for, is_secret, redacted, redacted_command};
+use super::{
+    ASKED, REDACTED, asked_for, is_asked_for, is_secret, is_secret_by_custom, redacted, redacted_command,
+};
 use crate::command::shell_word;
 use crate::request::check_header;
 
@@ -12,7 +14,8 @@ pub fn typed(arguments: impl Iterator<Item = String>, redact: &[String]) -> Stri
         let shown = without_secret(&argument, redact);
         // A body's file is only named.
         let has_fields = fields(&before, &argument).is_some_and(|text| !text.starts_with('@'));
-        let shown = if has_fields { redacted(&shown) } else { redacted_command(&shown) };
+        let shown = pair(&before, &argument)
+            .unwrap_or_else(|| if has_fields { redacted(&shown) } else { redacted_command(&shown) });
         line.push_str(&format!(" {}", shell_word(&shown)));
         before = argument;
     }
@@ -53,6 +56,33 @@ fn fields<'a>(before: &str, argument: &'a str) -> Option<&'a str> {
     let behind = FLAGS.iter().find_map(|flag| argument.strip_prefix(*flag)?.strip_prefix('='));
     let short = Some(argument).filter(|argument| is_short(argument));
     behind.or_else(|| short?.strip_prefix("-b").or(short))
+}
+
+/// A form's field or a generator, by the flag before it or in front of it, without its value where its name says that it is
+/// secret and it is written out; `None` of other arguments.
+fn pair(before: &str, argument: &str) -> Option<String> {
+    const FLAGS: [&str; 4] = ["-F", "--form", "--form-urlencoded", "--generate"];
+    let behind = |flag: &'static str| {
+        let rest = argument.strip_prefix(flag)?;
+        Some((flag, rest.strip_prefix('=').or((flag == "-F").then_some(rest))?))
+    };
+    let is_short = before.starts_with('-') && !before.starts_with("--") && before.ends_with('F');
+    let before = FLAGS.into_iter().find(|flag| *flag == before).or(is_short.then_some("-F"));
+    let (flag, text) =
+        before.map_or_else(|| FLAGS.into_iter().find_map(behind), |flag| Some((flag, argument)))?;
+    let (name, value) = text.split_once('=').unwrap_or(("", text));
+    let is_written = match flag {
+        "--generate" => value.starts_with("choice:"),
+        "--form-urlencoded" => !value.starts_with(ASKED),
+        _ => !value.starts_with('@'),
+    };
+    Some(match is_written {
+        true if is_secret_by_custom(name) => {
+            format!("{}{name}={REDACTED}", &argument[..argument.len() - text.len()])
+        }
+        true => redacted(argument),
+        false => redacted_command(argument),
+    })
 }
 
 /// A header (`Name: value`, also behind its flag, `-HName: value`) whose value is secret asks for it by the environment.
@@ -99,6 +129,15 @@ mod tests {
             &["-b", r#"{"user":"me","password":"s3cret"}"#, "-kb", "token=s3cret", "-kbtoken=s3cret"],
             &["--path", "/a?key=s3cret", "--path=/a?token=s3cret"],
             &["-btoken=s3cret", "--body=token=s3cret", "--expect-body", r#"{"jwt": "s3cret"}"#],
+            &["-F", "password=s3cret", "-Fpwd=s3cret", "--form=token=s3cret", "--form", "key=s3cret"],
+            &[
+                "--form-urlencoded",
+                "password=s3cret",
+                "--generate",
+                "token=choice:s3cret|a s3cret",
+                "-kF",
+                "pwd=a s3cret",
+            ],
         ] {
             let line = of(given, &["x-own"]);
             assert!(!line.contains("s3cret"), "{line}");
@@ -116,6 +155,9 @@ mod tests {
         assert_eq!(of(&asking[1..], &[]), "prony -b @env:BODY --expect-body @key=a.json");
         assert_eq!(of(&asking[..1], &[]), "prony 'http://me:@env:PW@h/?key=@env:KEY'");
         assert_eq!(of(&["http://h:80/a@b"], &[]), "prony http://h:80/a@b");
+        let named =
+            ["-F", "token=@t.png", "--form", "key=@k", "--generate", "key=int:1..9", "--generate=key=seq"];
+        assert_eq!(of(&named, &[]), format!("prony {}", named.join(" ")));
     }
 
     #[test]

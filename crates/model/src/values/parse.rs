@@ -3,6 +3,7 @@
 use super::{Generator, Kind, NAMES_MAX, Table, is_name};
 use crate::error::{PlanError, wrong};
 use crate::limits::LINES_MAX;
+use crate::secret::{is_secret_by_custom, remember_listed};
 
 /// The most characters of one value.
 const CHARS_MAX: u32 = 4096;
@@ -90,6 +91,9 @@ pub(crate) fn table(path: &str, bytes: &[u8]) -> Result<Table, PlanError> {
         if cells.len() > LINES_MAX * columns.len() {
             return wrong(format!("--data {path} has over {LINES_MAX} rows: give fewer."));
         }
+    }
+    for (_, at) in columns.iter().zip(0..).filter(|(name, _)| is_secret_by_custom(name)) {
+        cells.iter().skip(at).step_by(columns.len()).for_each(|cell: &String| remember_listed(cell));
     }
     Ok(Table { columns, cells })
 }

@@ -79,7 +79,10 @@ fn a_name_without_a_value_and_a_value_without_a_place_are_refused() {
     let said = |plan: Plan| plan.check().unwrap_err().0;
     assert!(said(plan("/{{id}}/{{ide}}", id())).contains("{{ide}} stands in a request, and neither"));
     assert!(said(plan("/", id())).contains("{{id}} stands in no request"));
-    assert!(said(plan("/{{a}}", values(&["a=seq", "a=uuid"], ""))).contains("\"a\" stands twice"));
+    assert!(said(plan("/{{a}}", values(&["a=seq", "a=uuid"], ""))).contains("Two values are called \"a\""));
+    assert!(
+        said(plan("/{{a}}", values(&["a=seq"], "b c\n1\n"))).contains("\"b c\" cannot be a value's name")
+    );
     assert!(said(plan("/", values(&[], "a\n1\n"))).contains("No column of --data"));
     assert!(said(plan("/{{a}}", values(&[], "a\n"))).contains("no row"));
     let mut header = plan("/", values(&[], "a\n\"1\r\nX: 2\"\n"));
@@ -121,7 +124,8 @@ fn wrong_generators_and_tables_are_refused() {
 fn what_may_be_secret_of_a_generator_is_not_shown() {
     let shown = |text: &str| Generator::parse(text).unwrap().shown();
     assert_eq!(shown("token=choice:s3cret-a|s3cret-b"), "token=choice:[redacted]");
-    assert_eq!(shown("id=int:1..9"), "id=int:1..9");
+    assert_eq!(shown("key=int:1..9"), "key=int:1..9", "nobody wrote what it will be");
+    assert_eq!(shown("session=chars:16"), "session=chars:16");
     assert_eq!(shown("id=choice:a|b"), "id=choice:a|b");
 }
 

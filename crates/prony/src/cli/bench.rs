@@ -141,7 +141,8 @@ pub(crate) struct BenchArguments {
     pub(crate) quiet: bool,
     /// Write JMeter's log of each trial, a line per request, into this folder, as NUMBER-CANDIDATE-PLAN.jtl
     ///
-    /// Of searches it has none. Requests beyond 5 million of a closed loop are left out; each takes 40 bytes of memory
+    /// Of searches it has none. Requests of a closed loop beyond 5 million, and of other loads beyond 10 million, are left out;
+    /// each takes 40 bytes of memory
     #[arg(long, value_name = "jtl=FOLDER", conflicts_with_all = ["duet", "dry_run"])]
     pub(crate) export: Vec<String>,
     /// Show the run on a web page while it runs, and its report afterwards. If other machines can reach the address

@@ -84,6 +84,10 @@ pub(crate) struct AgentArguments {
     /// read]
     #[arg(long, value_name = "DIR", requires = "pool")]
     pub(crate) allow_cert: Option<PathBuf>,
+    /// Read lists of requests that are too long for a plan from this folder, by their files' names (--targets of a
+    /// load) [default: none are read]
+    #[arg(long, value_name = "DIR", requires = "pool")]
+    pub(crate) lists: Option<PathBuf>,
     /// The agent's name in results [default: the machine's name]
     #[arg(long, value_name = "NAME", requires = "pool")]
     pub(crate) name: Option<String>,

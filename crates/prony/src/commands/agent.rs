@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &AgentArguments, printer: &Printer) -> Result<(), F
             rate_max: arguments.max_rate,
             connections_max: arguments.max_connections,
             certificates: arguments.allow_cert.clone().map_or(Certificates::None, Certificates::In),
+            lists: arguments.lists.clone().map_or(Certificates::None, Certificates::In),
             ..Bounds::default()
         },
         name,

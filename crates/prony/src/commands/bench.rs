@@ -78,46 +78,37 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let mut live =
         Live::start(mode, BenchState::new(&setup, header, mode == ProgressMode::Screen), cpus, printer);
     let mut on_event = |event: &BenchEvent<'_>| {
-        if let (Some(logs), BenchEvent::TrialBegins { planned, .. }) = (&logs, event) {
-            logs.begins(planned);
+        match (&logs, event) {
+            (Some(logs), BenchEvent::TrialBegins { planned, .. }) => logs.begins(planned),
+            (Some(logs), BenchEvent::TrialEnded { .. }) => logs.ended(),
+            _ => {}
         }
         live.update(|bench| bench.on_event(event));
         watch.on_event(event);
     };
-    let outcome = match (&fleet, &logs) {
-        (None, None) => {
-            prony_lab::bench::run(&setup, Loads::new(&prony_load::run), &interrupt, &mut on_event)
-        }
-        (None, Some(logs)) => {
-            let trial: &Loader<'_> = &|plan, control, observe| logs.load(plan, control, observe);
-            prony_lab::bench::run(
-                &setup,
-                Loads { trial, ..Loads::new(&prony_load::run) },
-                &interrupt,
-                &mut on_event,
-            )
-        }
-        (Some(fleet), _) => {
-            let trial: &Loader<'_> = &|plan, control, observe| fleet.load(plan, control, observe);
-            let probe: &Loader<'_> = &|plan, control, observe| fleet::probe(fleet, plan, control, observe);
-            prony_lab::bench::run(&setup, Loads { trial, probe }, &interrupt, &mut on_event)
-        }
+    let loader: &Loader<'_> = &|plan, control, observe| match &fleet {
+        Some(fleet) => fleet.load(plan, control, observe),
+        None => prony_load::run(plan, control, observe),
     };
+    let trial: &Loader<'_> = &|plan, control, observe| match &logs {
+        Some(logs) => logs.load(plan, control, observe),
+        None => loader(plan, control, observe),
+    };
+    let probe: &Loader<'_> = &|plan, control, observe| match &fleet {
+        Some(fleet) => fleet::probe(fleet, plan, control, observe),
+        None => prony_load::run(plan, control, observe),
+    };
+    let outcome = prony_lab::bench::run(&setup, Loads { trial, probe }, &interrupt, &mut on_event);
     drop(live);
     watch.finish(printer);
     if let Ok(outcome) = &outcome
         && outcome.end != End::Interrupted
     {
-        let of_fleet = fleet.as_ref().map(|fleet| {
-            move |plan: &_, control: &_, observe: &mut dyn FnMut(&_)| fleet.load(plan, control, observe)
-        });
-        let loader: &Loader<'_> = match &of_fleet {
-            Some(loader) => loader,
-            None => &prony_load::run,
-        };
         profile.after(&setup, loader, &interrupt, printer)?;
     }
     drop(fleet);
+    // Whatever else is wrong, it is said what could not be written.
+    let written = logs.map_or(Ok(()), |logs| logs.conclude(printer));
     match outcome {
         Ok(outcome) => {
             let log = prony_analysis::run_log::read(Path::new(&outcome.log))?;
@@ -127,7 +118,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
             thresholds::print_not_judged(&not_judged, false, printer);
             conclude(&setup, &outcome, &log, &watch, printer)?;
             thresholds::print(&held, printer);
-            logs.map_or(Ok(()), |logs| logs.conclude(printer))?;
+            written?;
             thresholds::conclude(&held, &not_judged, arguments.strict)
         }
         Err(why) => {

@@ -331,6 +331,22 @@ fn every_option_is_in_the_run_log_and_the_reproducing_command() {
 }
 
 #[test]
+fn a_later_blocks_replay_has_the_same_instants_again() {
+    let folder = folder();
+    let path = folder.path().join("seconds.log");
+    let line =
+        |second| format!("192.0.2.1 - - [28/Nov/2026:12:36:{second} +0000] \"GET / HTTP/1.1\" 200 5\n");
+    std::fs::write(&path, line(10) + &line(11)).unwrap();
+    let of = |seed: &str| {
+        let flags = ["--replay", &path.display().to_string(), "--seed", seed].map(str::to_owned);
+        loaded("http://127.0.0.1/", &flags)
+    };
+    let record = RecordedPlan { seed: 99, ..RecordedPlan::of(&of("5")) };
+    assert!(command(&record, "127.0.0.1:80", "h").contains(" --seed 5 "), "not the block's");
+    assert_ne!(of("5").arrivals, of("99").arrivals);
+}
+
+#[test]
 fn a_search_by_a_list_of_whole_urls_loads_their_server() {
     let folder = folder();
     let path = folder.path().join("urls.txt");

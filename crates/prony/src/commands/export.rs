@@ -14,11 +14,11 @@ use prony_report::export::{LOAD_FORMATS, LoadFormat, jtl};
 use prony_report::format::thousands;
 use prony_report::runs::plain;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 use crate::printer::Printer;
 use crate::result_file;
 
-/// The requests kept of a closed load that only a duration ends: how many it will make is not known. 160 MB.
+/// The requests kept of a closed load that only a duration ends: how many it will make is not known. 200 MB.
 const CLOSED_SAMPLES: u64 = 5_000_000;
 /// A list of requests is long: it is written in pieces of this size.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -94,7 +94,7 @@ fn samples_max(plan: &Plan) -> u64 {
     by_count.min(by_time).clamp(1, SAMPLES_MAX)
 }
 
-/// JMeter's log of each trial of a bench, written when its load ends: a run log has no single requests.
+/// JMeter's log of each trial of a bench, written when the trial has ended: a run log has no single requests.
 pub(crate) struct TrialLogs {
     folder: PathBuf,
     state: Mutex<State>,
@@ -104,9 +104,11 @@ pub(crate) struct TrialLogs {
 struct State {
     /// The file of the trial that runs.
     name: String,
+    /// Its load, until it is written: while the load is observed Prony would be seen writing.
+    loaded: Option<(Plan, Measurement)>,
     /// What is to be said in the end: of files that lack requests, and why others could not be written.
     notes: Vec<String>,
-    failed: Option<String>,
+    failed: Vec<String>,
 }
 
 impl TrialLogs {
@@ -147,7 +149,16 @@ impl TrialLogs {
     ) -> Result<Measurement, LoadError> {
         let plan = Plan { samples_max: samples_max(plan), ..plan.clone() };
         let mut m = prony_load::run(&plan, control, observe)?;
+        let samples = (std::mem::take(&mut m.samples), std::mem::take(&mut m.samples_dropped));
+        let kept = Measurement { samples: samples.0, samples_dropped: samples.1, ..m.clone() };
+        self.state().loaded = Some((plan, kept));
+        Ok(m)
+    }
+
+    /// Writes the requests of the trial that was loaded last.
+    pub(crate) fn ended(&self) {
         let mut state = self.state();
+        let Some((plan, m)) = state.loaded.take() else { return };
         let path = self.folder.join(&state.name);
         let written = result_file::write(&path, |file| {
             let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
@@ -158,16 +169,17 @@ impl TrialLogs {
         match written {
             Ok(()) if m.samples_dropped == 0 => {}
             Ok(()) => state.notes.push(kept_the_first(&shown, m.samples.len() as u64, m.samples_dropped)),
-            Err(e) => state.failed = Some(format!("{shown} could not be written: {e}.")),
+            Err(e) => state.failed.push(format!("{shown} could not be written: {e}.")),
         }
-        (m.samples, m.samples_dropped) = (Vec::new(), 0);
-        Ok(m)
     }
 
+    /// Says what is left to say; fails where a file could not be written.
     pub(crate) fn conclude(self, printer: &Printer) -> Result<(), Failure> {
+        self.ended();
         let State { notes, failed, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         notes.iter().for_each(|note| printer.note(note));
-        failed.map_or(Ok(()), |why| Err(Failure::usage(why)))
+        failed.iter().for_each(|why| printer.error(why));
+        if failed.is_empty() { Ok(()) } else { Err(Failure::code(USAGE)) }
     }
 }
 

@@ -96,7 +96,36 @@ fn the_boards_profiles_run_and_agree_with_the_ledger() {
             *sent.entry(path_of(&path)).or_default() += total("sent");
         }
         assert_eq!(sent, counts_by_path(&after), "{name}");
+        let decodes = ["gateway-64", "json-comp", "static", "static-h2"].contains(&name.as_str());
+        assert_eq!(json["plan"]["decode"] == true, decodes, "{name}");
     }
+    // What crud wrote is there.
+    for (id, name) in [(2, "Changed"), (888, "Changed"), (44_444, "Changed"), (100_001, "New"), (3, "Item 3")]
+    {
+        let url = format!("http://{}/crud/items/{id}", open.address());
+        let expected = format!("/name={name}");
+        let said = world.prony(&["load", &url, "-n", "1", "-c", "1", "--expect-json", &expected]);
+        assert!(said.code == Some(0) && !said.out.contains("failed"), "{said:?}");
+    }
+}
+
+#[test]
+fn files_that_are_not_the_boards_are_found() {
+    let (world, target) = (World::new(), TargetProcess::start(&[]));
+    copy(&world, FOLDER);
+    let file = format!("{FOLDER}/static.toml");
+    world.write(&file, &world.read(&file).replace("http://127.0.0.1:8080/", &target.url()));
+    let list = format!("{FOLDER}/static.jsonl");
+    // The last two files, changed in one place of what their hash is of.
+    let lines: Vec<String> = world.read(&list).lines().map(str::to_owned).collect();
+    let wrong = |line: &String| line.replacen("\"sha256\": \"", "\"sha256\": \"0", 1).replacen("\"}}", "", 1);
+    let shifted = |line: &String| wrong(line)[..wrong(line).len() - 1].to_owned() + "\"}}";
+    let text = [&lines[..18], &lines[18..].iter().map(shifted).collect::<Vec<_>>()].concat().join("\n");
+    world.write(&list, &text);
+    let said = world
+        .prony(&["load", &file, "-n", "200", "-d", "1h", "--warmup", "0", "-c", "4", "--json", "t.json"]);
+    let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
+    assert_eq!(json["requests"]["failed"], 20, "{said:?}");
 }
 
 #[test]
@@ -110,8 +139,8 @@ fn the_page_names_every_profile() {
 #[test]
 fn an_upload_of_megabytes_is_counted_by_the_target() {
     let (world, target) = (World::new(), TargetProcess::start(&[]));
-    world.write_bytes("body", &vec![b'x'; 3_000_000]);
-    let line = r#"{"method":"POST","url":"/upload","body_file":"body","expect":{"body":"3000000"}}"#;
+    world.write_bytes("body", &vec![b'x'; 20_000_000]);
+    let line = r#"{"method":"POST","url":"/upload","body_file":"body","expect":{"body":"20000000"}}"#;
     let chunked = line.replace("\"body_file\"", "\"chunked\":true,\"body_file\"");
     world.write("list.jsonl", &format!("{line}\n{chunked}\n"));
     for http2 in [&[][..], &["--http2"]] {

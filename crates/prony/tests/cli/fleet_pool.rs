@@ -14,11 +14,11 @@ use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, Said, TargetProcess, World, send, wait_until};
 
 /// A NATS server with TLS, which lets in who has the nkey; agents; and the folder of all their files.
-struct PoolWorld {
-    world: World,
+pub struct PoolWorld {
+    pub world: World,
     nats: Child,
     url: String,
-    agents: Vec<Child>,
+    pub agents: Vec<Child>,
 }
 
 impl Drop for PoolWorld {
@@ -31,7 +31,7 @@ impl Drop for PoolWorld {
 }
 
 impl PoolWorld {
-    fn new() -> PoolWorld {
+    pub fn new() -> PoolWorld {
         let world = World::new();
         let made =
             rcgen::generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
@@ -75,7 +75,7 @@ impl PoolWorld {
     }
 
     /// Starts an agent of this name, and waits until it stands by.
-    fn agent(&mut self, name: &str, key: &str, more: &[&str]) {
+    pub fn agent(&mut self, name: &str, key: &str, more: &[&str]) {
         self.agent_by(BINARY.as_ref(), name, key, more);
     }
 
@@ -98,7 +98,7 @@ impl PoolWorld {
         std::thread::spawn(move || said.for_each(drop));
     }
 
-    fn command(&self, target: &str, arguments: &[&str]) -> Command {
+    pub fn command(&self, target: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command
             .args([

@@ -32,6 +32,7 @@ mod http2;
 mod lab;
 mod ledger;
 mod listens;
+mod long_list;
 mod many;
 mod metrics;
 mod misbehaviour;

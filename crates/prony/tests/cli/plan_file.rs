@@ -83,6 +83,13 @@ fn a_secret_that_is_written_out_is_neither_saved_nor_read() {
         ("body = \"password=s3cret\"", "\"body\" has a part that is secret"),
         ("url = \"http://h/?token=[redacted]\"", "\"url\" has a part that is secret"),
         ("url = \"http://me:s3cret@h/\"", "\"url\" has a part that is secret"),
+        ("form = [\"token=s3cret\"]", "\"form\" has a part that is secret"),
+        ("generate = [\"token=choice:s3cret|s3cret\"]", "a column of the file of \"data\""),
+        // These are none.
+        (
+            "generate = [\"key=int:1..9\"]\nform = [\"token=@no-such-file\"]",
+            "-F @no-such-file could not be read",
+        ),
     ] {
         let said = refused(&world, &format!("schema = \"prony.plan/1\"\n[[plan]]\n{key}\n"), &[]);
         assert!(

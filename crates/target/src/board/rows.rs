@@ -1,11 +1,16 @@
-//! The table that requests ask for: its rows are a function of their numbers, so that nothing is stored.
+//! The table that requests ask for: its rows are a function of their numbers, so that nothing is stored
+//! but what was written.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
+/// The most written rows that are kept; of more, the last.
+pub(crate) const KEPT_MAX: usize = 4096;
 /// Rows, numbered from 1.
-pub(super) const ROWS: u32 = 100_000;
+const ROWS: u32 = 100_000;
 /// The most items of an answer.
 pub(super) const ITEMS_MAX: u8 = 50;
 pub(super) const CATEGORIES: [&str; 5] = ["books", "electronics", "home", "office", "toys"];
@@ -14,6 +19,42 @@ const TAGS: [&str; 4] = ["blue", "light", "new", "small"];
 const PRICES: u32 = 490;
 const PRICE_MIN: u32 = 10;
 const PRICE_FACTOR: u32 = 37;
+
+/// Rows that were written, which all event loops have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Written(Arc<Mutex<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    rows: HashMap<u32, Item>,
+    /// Their numbers, the first written first.
+    order: VecDeque<u32>,
+}
+
+impl Written {
+    fn open(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A row as it was last written, or as the table has it.
+    pub(super) fn row(&self, id: u32) -> Option<Item> {
+        let kept = self.open().rows.get(&id).cloned();
+        kept.or_else(|| (1..=ROWS).contains(&id).then(|| Item::of(id)))
+    }
+
+    pub(super) fn keep(&self, row: Item) {
+        let mut kept = self.open();
+        let id = row.id;
+        if kept.rows.insert(id, row).is_none() {
+            kept.order.push_back(id);
+        }
+        if kept.order.len() > KEPT_MAX
+            && let Some(first) = kept.order.pop_front()
+        {
+            kept.rows.remove(&first);
+        }
+    }
+}
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Item {

@@ -7,10 +7,21 @@ use super::*;
 
 /// The answer's text, or what to send instead.
 fn said(method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Result<String, &'static str> {
+    said_of(&Written::default(), method, target, headers, body)
+}
+
+/// The same where these rows were written.
+fn said_of(
+    rows: &Written,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Result<String, &'static str> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut ask = ask(method, path, query).expect("a path").0?;
     headers.iter().for_each(|(name, value)| ask.heard.hear(name.as_bytes(), value.as_bytes()));
-    let said = ask.checked(body.as_bytes())?.answer(body.as_bytes());
+    let said = ask.checked(body.as_bytes(), body.len())?.answer(body.as_bytes(), rows);
     let mut text = String::new();
     if said.is_packed {
         GzDecoder::new(&*said.body).read_to_string(&mut text).unwrap();
@@ -99,7 +110,6 @@ fn writes_are_checked_and_answered() {
     let body = r#"{"name":"New","price":5,"quantity":2}"#;
     let row: Value = serde_json::from_str(&said("PUT", "/crud/items/7", &IS_JSON, body).unwrap()).unwrap();
     assert_eq!((&row["id"], &row["name"], &row["price"]), (&7.into(), &"New".into(), &5.into()));
-    assert_eq!(json("/crud/items/7")["name"], "Item 7", "nothing is kept");
     let whole = r#"{"id":200001,"name":"New","category":"test","price":5,"quantity":2}"#;
     let row: Value = serde_json::from_str(&said("POST", "/crud/items", &IS_JSON, whole).unwrap()).unwrap();
     assert_eq!((&row["id"], &row["category"]), (&200_001.into(), &"test".into()));
@@ -113,9 +123,34 @@ fn writes_are_checked_and_answered() {
     ] {
         assert!(said(method, path, headers, body).is_err(), "{method} {headers:?} {body}");
     }
-    for path in ["/crud/items/0", "/crud/items/100001", "/crud/items/x", "/crud/other", "/static/none.css"] {
+    let long = body.replace("New", &"x".repeat(257));
+    assert!(said("PUT", "/crud/items/7", &IS_JSON, &long).is_err());
+    for path in ["/crud/items/4294967296", "/crud/items/x", "/crud/other", "/static/none.css"] {
         assert!(ask("GET", path, "").is_none(), "{path}");
     }
+}
+
+#[test]
+fn the_last_written_rows_are_read_back() {
+    let rows = Written::default();
+    let is_there = |id: u32| ask("GET", &format!("/crud/items/{id}"), "").unwrap().0.unwrap().is_there(&rows);
+    let read = |id: u32| said_of(&rows, "GET", &format!("/crud/items/{id}"), &[], "").unwrap();
+    let write = |method, path: &str, body: &str| said_of(&rows, method, path, &IS_JSON, body).unwrap();
+    assert!(!is_there(0) && is_there(1) && is_there(100_000) && !is_there(100_001));
+    let made =
+        write("POST", "/crud/items", r#"{"id":100001,"name":"New","category":"t","price":5,"quantity":2}"#);
+    assert!(is_there(100_001));
+    assert_eq!(read(100_001), made);
+    let put = write("PUT", "/crud/items/100001", r#"{"name":"Other","price":6,"quantity":2}"#);
+    assert_eq!(read(100_001), put);
+    assert!(put.contains(r#""name":"Other","category":"t","price":6"#), "{put}");
+    for id in 1..=rows::KEPT_MAX {
+        write("PUT", &format!("/crud/items/{id}"), r#"{"name":"Changed","price":6,"quantity":2}"#);
+    }
+    assert!(!is_there(100_001), "the first was dropped for the last");
+    assert!((1..=rows::KEPT_MAX as u32).all(|id| read(id).contains("Changed")));
+    write("PUT", "/crud/items/9000", r#"{"name":"Changed","price":6,"quantity":2}"#);
+    assert!(read(1).contains("Item 1") && read(2).contains("Changed"));
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Http2 {
             return;
         }
         let is_head = answer.is_head;
-        let reply = answer.content.reply();
+        let reply = answer.content.reply(&writer.rows);
         let length = reply.body.bytes(writer).len();
         let ends = is_head || length == 0;
         if !ends {

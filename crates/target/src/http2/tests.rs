@@ -1,5 +1,6 @@
 use super::*;
 use crate::answer::{Answer, Content, Writer};
+use crate::board::Written;
 use crate::outbox::Outbox;
 use prony_http2::frame::FRAME_MAX_BYTES;
 use prony_http2::hpack::{Field, Indexing, write_field};
@@ -191,7 +192,7 @@ fn answered(
 
 #[test]
 fn answers_keep_to_the_windows_and_to_the_room() {
-    let (writer, client) = (Writer::new(Some(50_000)), &mut Reader::default());
+    let (writer, client) = (Writer::new(Some(50_000), Written::default()), &mut Reader::default());
     let mut played = whole(&[headers(1, &GET, true), headers(3, &GET, true)]);
     let (more, sizes) = answered(&mut played, client, &writer, usize::MAX);
     let of = |sizes: &[(u32, usize)], stream| -> usize {
@@ -231,7 +232,7 @@ fn arbitrary_bytes_do_not_panic_and_pieces_change_nothing() {
     ]
     .concat();
     let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(3);
-    let writer = Writer::new(None);
+    let writer = Writer::new(None, Written::default());
     for _ in 0..5000 {
         let mut bytes = seed.clone();
         for _ in 0..random.next_u32() % 6 {

@@ -73,6 +73,7 @@ impl StreamCase {
             order: Order::InTurn,
             origins: Vec::new(),
             format: Format::Plain,
+            file: None,
         });
         StreamCase { case, habits }
     }

@@ -1439,7 +1439,7 @@ export interface RecordedData {
 export interface RecordedList {
   /** Requests whose responses are held against an expectation of their own, not the plan's. */
   expecting?: number;
-  /** Of the lines in their order, in hexadecimal: FNV-1a, 64 bits. */
+  /** Of the lines in their order, in hexadecimal: FNV-1a, 64 bits; folded to 32 where a line has more of its own than its method and URL. */
   fingerprint: string;
   /** In which format it was written. */
   format?: Format;
@@ -1463,7 +1463,7 @@ export interface RecordedPlan {
   body_bytes: number;
   /** Whether the body is read from its file while it is sent. */
   body_file?: boolean;
-  /** Of the request body's bytes, so that two of one length can be told apart: FNV-1a (64 bits) folded to 32, 8 hexadecimal digits. `None` without a body, and in records from before it was kept. */
+  /** Of the request body's bytes, so that two of one length can be told apart: FNV-1a (64 bits) folded to 32, 8 hexadecimal digits; of a file's both ends (1 MiB each) and its length. `None` without a body, and in records from before it was kept. */
   body_fingerprint?: string;
   /** Whether bodies are sent in chunks, without their length. */
   chunked?: boolean;
@@ -1539,7 +1539,7 @@ export interface RecordedPlan {
 export interface RecordedReplay {
   /** Requests that are replayed, in each round. */
   entries: number;
-  /** Of the log's bytes, in hexadecimal: FNV-1a, 64 bits. */
+  /** Of the log's bytes, in hexadecimal: FNV-1a (64 bits) folded to 32, as a log may hold secrets. */
   fingerprint: string;
   /** Lines that are not replayed, by method; `no_request` where they have none that can be sent. */
   left_out: Record<string, number>;
@@ -1555,6 +1555,8 @@ export interface RecordedReplay {
   speed: number;
   /** Requests whose instant was logged in whole seconds: they are spread within theirs, by seed and line. */
   spread: number;
+  /** The seed of that; blocks and repetitions have others for the rest, and replay the same instants. */
+  spread_seed?: number;
 }
 
 /** A stage: a linear change from the level before, 0 at first, to its own. */

@@ -152,7 +152,7 @@ describe("pages", () => {
       .toEqual(["http://h/x", "1,000/s", "10.0 s", "7", "4 requests a connection", "2 on CPU 0", "status 204, its body, compared each time"]);
     expect(Object.keys(facts)).not.toContain("Stages");
     const more = { ...(plan as object), keepalive: true, requests_per_connection: 9, connect_to: ["127.0.0.1:1"], ip_version: "6", sni: "n", all_addresses: true, resolve_every_ns: 3e9, decode: true, chunked: true, body_file: true, body_bytes: 5, values: ["id=seq"], data: { columns: ["a", "b"], rows: 2, fingerprint: "" } } as never;
-    expect(Object.fromEntries(planFacts(more))).toMatchObject({ "Keep-alive": "9 requests a connection", "Connects to": "127.0.0.1:1", "Version of IP": "6", "Name in TLS": "n", Addresses: "all of the name's", "Names resolved": "every 3.0 s", Responses: "decoded", Body: "5 B, from a file, in chunks", Values: "id=seq", "Table of values": "2 rows of a, b" });
+    expect(Object.fromEntries(planFacts(more))).toMatchObject({ "Keep-alive": "9 requests a connection", "Connects to": "127.0.0.1:1", "Version of IP": "6", "Name in TLS": "n", Addresses: "all of the name's", "Names resolved": "every 3.0 s", Responses: "decoded", Body: "5.00 B, from a file, in chunks", Values: "id=seq", "Table of values": "2 rows of a, b" });
     const known = Object.fromEntries(candidateFacts({ ...candidate("amphp:jit", "PHP"), title: "Amp", version: "8.2", axes: [{ axis: "opt", value: "jit" }] }));
     expect(known).toMatchObject({ Candidate: "amphp:jit: Amp", Version: "8.2", Workers: 1, Settings: "opt: jit" });
   });

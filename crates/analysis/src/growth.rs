@@ -50,9 +50,9 @@ pub(crate) fn overload(m: &Measurement, plan: &RecordedPlan, window_ns: u64) -> 
         return None;
     }
     let waits = waits(m, schedule.as_ref(), window_ns);
-    let trend = if waits.len() < BATCHES_MIN { None } else { growing(&waits, window_ns) };
-    let is_short = is_replay || waits.len() < BATCHES_MIN;
-    trend.or_else(|| unsent_growth(m, window_ns).filter(|_| is_short))
+    let is_short = waits.len() < BATCHES_MIN;
+    let trend = if is_short { None } else { growing(&waits, window_ns) };
+    trend.or_else(|| unsent_growth(m, window_ns).filter(|_| is_short || is_replay))
 }
 
 fn growing(waits: &[(f64, f64)], window_ns: u64) -> Option<Growth> {

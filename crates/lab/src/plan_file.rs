@@ -10,7 +10,7 @@ use prony_model::units::DurationValue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::check::{written_out, written_secret};
+use crate::check::{instead, written_out, written_secret};
 use crate::experiment::check_name;
 use crate::service::{self, Reset, Service};
 use crate::toml_file::{TomlError, TomlFile, suggest};
@@ -131,10 +131,7 @@ impl PlanFile {
         }
         let key = || self.values.keys().find(|key| self.texts(key).iter().any(|text| is_secret(key, text)));
         let said = |key: &String| {
-            let instead = match key.as_str() {
-                "generate" => "make the values a column of the file of \"data\"",
-                _ => "write @env:NAME in its place, and set NAME in the environment",
-            };
+            let instead = instead(key);
             (key.clone(), format!("{key:?} has a part that is secret, and this file is kept: {instead}."))
         };
         secret.map(|why| ("headers".to_owned(), why)).or_else(|| key().map(said))

@@ -1,8 +1,7 @@
 //! A request's body that is read from its file while it is sent.
 
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -34,10 +33,9 @@ impl BodyFile {
         match about.len() {
             _ if !about.is_file() => Err(refused("it is no file with a length".to_owned())),
             bytes @ 1..=BODY_FILE_MAX_BYTES => {
-                let ends = [0, bytes.saturating_sub(END_BYTES)].map(|from| part(&file, from));
-                let [first, last] = ends.map(|end| end.map_err(|e| refused(e.to_string())));
-                let hash = hash_of([&first?[..], &last?, &bytes.to_le_bytes()]);
-                Ok((BodyFile { path: path.into(), bytes }, folded(hash)))
+                let of = |from| part(&file, from).map_err(|e| refused(e.to_string()));
+                let ends = [of(0)?, of(bytes.saturating_sub(END_BYTES))?, bytes.to_le_bytes().to_vec()];
+                Ok((BodyFile { path: path.into(), bytes }, folded(hash_of(ends.iter().map(Vec::as_slice)))))
             }
             0 => Err(refused("it is empty".to_owned())),
             _ => Err(refused(format!("it is larger than {} TiB", BODY_FILE_MAX_BYTES >> 40))),
@@ -50,16 +48,10 @@ impl BodyFile {
     }
 }
 
-fn part(file: &File, from: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; END_BYTES as usize];
-    let mut read = 0;
-    while read < bytes.len() {
-        match file.read_at(&mut bytes[read..], from + read as u64)? {
-            0 => break,
-            more => read += more,
-        }
-    }
-    bytes.truncate(read);
+fn part(mut file: &File, from: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(io::SeekFrom::Start(from))?;
+    file.take(END_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

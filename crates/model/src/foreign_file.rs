@@ -19,13 +19,16 @@ pub fn open(path: &Path) -> io::Result<File> {
     Err(io::Error::other("it is a pipe or a device and not a regular file: write it to a file first"))
 }
 
-pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    let mut text = String::new();
-    let read = open(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;
-    if read as u64 > most {
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)? as u64 > most {
         return Err(io::Error::other(format!("it is longer than {most} bytes")));
     }
-    Ok(text)
+    Ok(bytes)
+}
+
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, most)?).map_err(|_| io::Error::other("it is not UTF-8"))
 }
 
 #[cfg(test)]

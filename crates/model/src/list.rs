@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::fnv::{fnv1a, folded, hash_of};
 pub use crate::limits::LINES_MAX;
 use crate::plan::{Expect, gives};
-use crate::secret::{Secret, hide_listed, without_fields};
+use crate::secret::{Secret, hide_headers, remember_listed, without_fields};
 use crate::target::Target;
 
 pub use format::Format;
@@ -187,7 +187,7 @@ impl TargetList {
     /// Hides the requests' own headers of these names.
     pub fn hide_headers(&mut self, names: &[String]) {
         for own in self.requests.iter_mut().filter_map(|request| request.own.as_deref_mut()) {
-            hide_listed(&mut own.headers, names);
+            hide_headers(&mut own.headers, names, remember_listed);
         }
     }
 

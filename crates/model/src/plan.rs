@@ -15,7 +15,7 @@ use crate::json_value::JsonValue;
 use crate::list::{ListedRequest, OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
 use crate::replay::Replay;
-use crate::secret::{Secret, hide_headers};
+use crate::secret::{Secret, hide_headers, remember_credentials};
 use crate::target::Target;
 use crate::tls::Tls;
 use crate::units::DurationValue;
@@ -383,7 +383,7 @@ impl Plan {
 
     /// Hides the headers of these names, its list's, too.
     pub fn hide_headers(&mut self, names: &[String]) {
-        hide_headers(&mut self.headers, names);
+        hide_headers(&mut self.headers, names, remember_credentials);
         if let Work::List(list) = &mut self.work {
             list.hide_headers(names);
         }

@@ -90,7 +90,6 @@ impl RecordedPlan {
             (values > 0, count(values as u64, "value a request", "values a request")),
             (!self.connect_to.is_empty(), format!("connected to {}", self.connect_to.join(" "))),
             (self.all_addresses, "all addresses".to_owned()),
-            (self.resolve_every_ns.is_some(), "names resolved again".to_owned()),
         ];
         let others = others.into_iter().filter(|(given, _)| *given).map(|(_, words)| format!(", {words}"));
         format!("{keepalive}{at_once}{}", others.collect::<String>())

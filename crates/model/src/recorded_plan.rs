@@ -328,10 +328,8 @@ impl RecordedPlan {
             body_bytes: plan.body_file.as_ref().map_or(plan.body.len() as u64, |file| file.bytes),
             body_file: plan.body_file.is_some(),
             chunked: plan.chunked,
-            body_fingerprint: plan.body_file_fingerprint.map_or_else(
-                || (!plan.body.is_empty()).then(|| fingerprint(&plan.body)),
-                |of_file| Some(format!("{of_file:08x}")),
-            ),
+            body_fingerprint: (plan.body_file_fingerprint.map(|of_file| format!("{of_file:08x}")))
+                .or_else(|| (!plan.body.is_empty()).then(|| fingerprint(&plan.body))),
             connections: plan.connections,
             threads: plan.threads,
             arrivals: plan.arrivals.kind(),
@@ -417,7 +415,7 @@ fn stages(arrivals: &Arrivals) -> Vec<RecordedStage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::{Secret, hide_headers};
+    use crate::secret::Secret;
 
     #[test]
     fn secrets_never_reach_a_record() {
@@ -431,7 +429,7 @@ mod tests {
         ]
         .map(|(n, v)| (n.to_owned(), Secret::of_header(n, v).unwrap()))
         .to_vec();
-        hide_headers(&mut plan.headers, &["x-own".to_owned()]);
+        plan.hide_headers(&["x-own".to_owned()]);
         let text = serde_json::to_string(&RecordedPlan::of(&plan)).unwrap();
         assert!(!text.contains("s3") && !text.contains("pw"), "{text}");
         assert!(text.contains("*/*"));

@@ -11,9 +11,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use known::names_asked_for;
-pub(crate) use known::{
-    percent_bytes, remember_body, remember_credentials, remember_listed, remember_listed_body, remember_url,
-};
+pub(crate) use known::{percent_bytes, remember_body, remember_credentials, remember_listed, remember_url};
 pub use typed::typed;
 pub(crate) use typed::typed_again;
 
@@ -128,14 +126,9 @@ impl fmt::Debug for Secret {
     }
 }
 
-pub fn hide_headers(headers: &mut [(String, Secret)], names: &[String]) {
-    headers.iter_mut().filter(|(name, _)| is_secret(name, names)).for_each(|(_, value)| value.hide());
-}
-
-/// The same of a list's headers.
-pub(crate) fn hide_listed(headers: &mut [(String, Secret)], names: &[String]) {
+pub(crate) fn hide_headers(headers: &mut [(String, Secret)], names: &[String], remember: fn(&str)) {
     let named = headers.iter_mut().filter(|(name, _)| is_secret(name, names));
-    named.for_each(|(_, value)| value.hide_by(remember_listed));
+    named.for_each(|(_, value)| value.hide_by(remember));
 }
 
 /// Whether what is called so is secret by custom.

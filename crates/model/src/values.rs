@@ -12,7 +12,7 @@ use crate::error::{PlanError, wrong};
 use crate::fnv::fnv1a;
 use crate::plan::{Plan, PlannedRequest};
 use crate::printable::harmless_within;
-use crate::secret::{REDACTED, Secret, is_secret_by_custom, percent_encoded, redacted, remember_listed};
+use crate::secret::{REDACTED, is_secret_by_custom, percent_encoded, redacted, remember_listed};
 
 pub(crate) use parse::table;
 
@@ -223,11 +223,11 @@ impl Values {
             }
             Ok(())
         };
-        let mut headers = |headers: &[(String, Secret)]| {
-            headers.iter().try_for_each(|(_, value)| take(value.value().as_bytes(), true))
-        };
-        headers(&plan.headers)?;
-        plan.requests().try_for_each(|one| headers(one.own_headers()))?;
+        // What is the plan's own is looked at once, however many requests have it.
+        let own = plan.requests().flat_map(|one| one.own_headers());
+        for (_, value) in plan.headers.iter().chain(own) {
+            take(value.value().as_bytes(), true)?;
+        }
         take(&plan.body, false)?;
         plan.requests().try_for_each(|one| {
             take(one.path.as_bytes(), false)?;

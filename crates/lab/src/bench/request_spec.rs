@@ -8,7 +8,6 @@ use prony_load::dial::Dialer;
 use prony_model::connect::Connect;
 use prony_model::list::OwnParts;
 use prony_model::plan::{Expect, Protocol, Work, gives, seed_of};
-use prony_model::target::basic;
 use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::values::Place;
 use prony_model::{Plan, Secret, Target};
@@ -46,7 +45,7 @@ fn trusting(asked: &Tls, certificate: Option<&Roots>) -> Tls {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct RequestSpec {
     /// What its loads request; `None`: what their plans say.
     path: Option<String>,
@@ -77,9 +76,8 @@ impl RequestSpec {
         let path = candidate.as_url().map(|url| url.path.clone());
         let request = as_check(load, path.as_ref().unwrap_or(&load.target.path), candidate.as_url());
         expectation.custom = vec![request.clone()];
-        let (expect, headers, tls) = (load.expect.clone(), Vec::new(), load.tls.clone());
-        let connect = load.connect.clone();
-        RequestSpec { path, expect, contract: None, request, headers, tls, connect, expectation }
+        let (expect, tls, connect) = (load.expect.clone(), load.tls.clone(), load.connect.clone());
+        RequestSpec { path, expect, request, tls, connect, expectation, ..RequestSpec::default() }
     }
 
     /// Of a server of the catalogue outside of an experiment: its text, or the first route that it has.
@@ -101,13 +99,11 @@ impl RequestSpec {
             let body = own.body.clone().map(String::into_bytes);
             let expect = Expect { status: own.status, body, json: own.values(), ..Expect::default() };
             let (path, request) = (Some(own.method_and_path().1.to_owned()), own.clone());
-            let (headers, tls) = (request.headers.clone(), Tls::default());
-            let connect = Connect::default();
-            return RequestSpec { path, expect, contract: None, request, headers, tls, connect, expectation };
+            let headers = request.headers.clone();
+            return RequestSpec { path, expect, request, headers, expectation, ..RequestSpec::default() };
         }
-        let (request, headers, contract) = (CustomCheck::of_route(route), Vec::new(), Some(BTreeMap::new()));
-        let (expect, tls, connect) = (Expect::default(), Tls::default(), Connect::default());
-        RequestSpec { path: None, expect, contract, request, headers, tls, connect, expectation }
+        let (request, contract) = (CustomCheck::of_route(route), Some(BTreeMap::new()));
+        RequestSpec { contract, request, expectation, ..RequestSpec::default() }
     }
 
     pub(super) fn endpoint(
@@ -245,11 +241,8 @@ fn right_answer(route: Route, path: &str, seen: &BTreeMap<String, Vec<u8>>) -> E
 fn as_check(load: &Plan, path: &str, url: Option<&Target>) -> CustomCheck {
     let Some(one) = load.requests().next() else { return CustomCheck::answers(path) };
     let path = load.work.list().map_or(path, |_| one.path);
-    let mut headers: Vec<(String, Secret)> = one.headers().cloned().collect();
-    let userinfo = one.userinfo.or_else(|| url?.userinfo.as_ref());
-    if let Some(userinfo) = userinfo.filter(|_| !gives(&headers, "authorization")) {
-        headers.push(("Authorization".to_owned(), Secret::hidden(basic(userinfo))));
-    }
+    let userinfo = one.userinfo.or_else(|| url?.userinfo.as_ref()).cloned();
+    let headers = Target { userinfo, ..load.target.clone() }.headers(one.headers().cloned().collect());
     // Those of the first request stand for its values.
     let first = |text: &[u8], place| load.values.first(text, place, load.seed);
     let text = |text: &str, place| String::from_utf8_lossy(&first(text.as_bytes(), place)).into_owned();

@@ -174,26 +174,35 @@ pub(crate) fn written_out<'t>(key: &str, text: &'t str) -> &'t str {
     if is_none { "" } else { text }
 }
 
-/// Why a text may not stand in such a file: a secret by its field's name, written out. `instead` is what may stand.
-pub(crate) fn written_field(key: &str, text: &str, instead: &str) -> Option<String> {
-    has_secret_field(text).then(|| {
+/// What may stand there instead of such a secret.
+pub(crate) fn instead(key: &str) -> &'static str {
+    match key {
+        "generate" => "make the values a column of the file of \"data\"",
+        "body" | "expect_body" => "write \"@FILE\" or \"@env:NAME\", and set NAME in the environment",
+        "expect_json" | "form" | "form_urlencoded" => {
+            "write @env:NAME behind its =, and set NAME in the environment"
+        }
+        _ => "write \"@env:NAME\" in its place, and set NAME in the environment",
+    }
+}
+
+/// Why a text may not stand in such a file: a secret by its field's name, written out.
+pub(crate) fn written_field(key: &str, text: &str) -> Option<String> {
+    has_secret_field(written_out(key, text)).then(|| {
+        let instead = instead(key);
         format!("{key:?} has a field that is secret by its name, and run logs keep this file: {instead}.")
     })
 }
 
 fn request<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let written = String::deserialize(deserializer)?;
-    let refused = written_field(
-        "request",
-        &written,
-        "write \"@env:NAME\" as its value, and set NAME in the environment",
-    );
+    let refused = written_field("request", &written);
     refused.map_or_else(|| filled_in(&written, true), Err).map_err(D::Error::custom)
 }
 
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
     let written = String::deserialize(deserializer)?;
-    let refused = written_field("send", &written, "write \"@env:NAME\", and set NAME in the environment");
+    let refused = written_field("send", &written);
     let meant = refused.map_or_else(|| text_or_variable("\"send\"", &written), Err);
     Ok(Some(meant.map_err(D::Error::custom)?.into_bytes()))
 }

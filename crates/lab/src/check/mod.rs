@@ -21,7 +21,7 @@ mod route;
 
 pub use client::post;
 pub(crate) use contract::{Never, NotReady, check, ready};
-pub(crate) use custom::{CustomCheck, validate_checks, written_field, written_out, written_secret};
+pub(crate) use custom::{CustomCheck, instead, validate_checks, written_field, written_out, written_secret};
 #[cfg(test)]
 pub(crate) use fortunes::ROWS as FORTUNES;
 pub(crate) use realistic::{DB_IDS, JSON_TYPE, UPSTREAM_DELAY, db_path, json_body};

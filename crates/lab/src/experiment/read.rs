@@ -15,7 +15,7 @@ use super::{
     BLOCKS_MAX, Blocks, CORES_MAX, Experiment, ExperimentPlan, SCHEMA, Scale, TRIALS_MAX, TomlError,
     TomlFile, WorkerPolicy, plan_name, suggest,
 };
-use crate::check::{Route, validate_checks, written_field, written_out, written_secret};
+use crate::check::{Route, validate_checks, written_field, written_secret};
 use crate::service;
 
 const SWEEP_MAX: usize = 100;
@@ -429,20 +429,16 @@ fn check_secrets(
         if let Some(why) = secret {
             return file.refuse(&[own, &["headers"]].concat(), why);
         }
-        let bodies = [("body", &options.body), ("expect_body", &options.expect_body)];
-        let text = "write \"@FILE\" or \"@env:NAME\", and set NAME in the environment";
-        let bodies = bodies.into_iter().filter_map(|(key, body)| Some((key, body.as_ref()?, text)));
-        let value = "write @env:NAME behind its =, and set NAME in the environment";
-        let values = [
-            ("expect_json", &options.expect_json, value),
-            ("form", &options.form, value),
-            ("form_urlencoded", &options.form_urlencoded, value),
-            ("generate", &options.generate, "make the values a column of the file of \"data\""),
+        let texts = [
+            ("body", options.body.as_slice()),
+            ("expect_body", options.expect_body.as_slice()),
+            ("expect_json", options.expect_json.as_deref().unwrap_or_default()),
+            ("form", options.form.as_deref().unwrap_or_default()),
+            ("form_urlencoded", options.form_urlencoded.as_deref().unwrap_or_default()),
+            ("generate", options.generate.as_deref().unwrap_or_default()),
         ];
-        let of_key =
-            |(key, texts, instead)| Option::iter(texts).flatten().map(move |text| (key, text, instead));
-        for (key, text, instead) in bodies.chain(values.into_iter().flat_map(of_key)) {
-            if let Some(why) = written_field(key, written_out(key, text), instead) {
+        for (key, text) in texts.into_iter().flat_map(|(key, all)| all.iter().map(move |text| (key, text))) {
+            if let Some(why) = written_field(key, text) {
                 return file.refuse(&[own, &[key]].concat(), why);
             }
         }

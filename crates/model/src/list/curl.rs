@@ -276,12 +276,7 @@ fn describe(reader: &mut Reader<'_>, text: &str) -> Result<Described, String> {
         url = format!("http://{url}");
     }
     // An IPv6 address stands in brackets, too.
-    let host = url.find("://").map_or(0, |at| at + 3);
-    let path = url[host..].find('/').map_or(url.len(), |at| host + at);
-    let (host, path) = (url[host..path].rsplit('@').next().unwrap_or_default(), &url[path..]);
-    let is_address = host.starts_with('[') && host.contains("::");
-    let several = |text: &str| text.replace("{{", "").contains(['{', '[']);
-    if several(&host[usize::from(is_address)..]) || several(path) {
+    if url.replacen("://[", "", 1).replace("{{", "").contains(['{', '[']) {
         return Err("Its URL has { or [, of which curl makes several: write a command for each.".to_owned());
     }
     if let Some(body) = one.body.take_if(|_| is_get) {

@@ -1,14 +1,13 @@
 //! What all formats of a list have in common: lines, servers, requests each once, and what is wrong with them.
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::Path;
 
 use super::*;
 use crate::foreign_file;
 use crate::input::ReadFile;
 use crate::request::{check_header, check_method, is_token};
-use crate::secret::remember_listed_body;
+use crate::secret::remember_body;
 use crate::target::without_userinfo;
 
 /// What is echoed of a wrong line, in characters.
@@ -137,7 +136,7 @@ impl<'a> Reader<'a> {
             own.headers.push((name, value));
         }
         let expected = own.expect.as_ref().and_then(|expect| expect.body.as_deref());
-        own.body.as_deref().into_iter().chain(expected).for_each(remember_listed_body);
+        own.body.as_deref().into_iter().chain(expected).for_each(|body| remember_body(body, false));
         request.own = (own != OwnParts::default()).then(|| Box::new(own));
         let next = u32::try_from(self.list.requests.len()).unwrap_or(u32::MAX);
         let index = if self.is_long { next } else { *self.known.entry(request.clone()).or_insert(next) };
@@ -212,16 +211,8 @@ impl<'a> Reader<'a> {
     /// The content of a request's own file.
     pub(super) fn raw(&self, path: &Path) -> Result<Vec<u8>, String> {
         // Its head is counted when it is read, and is no longer than another format's line.
-        let most = (OWN_MAX_BYTES.saturating_sub(self.own_bytes) + COMMAND_MAX_BYTES) as u64;
-        let mut content = Vec::new();
-        let read = foreign_file::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut content));
-        read.map_err(|why| format!("It could not be read: {why}."))?;
-        if content.len() as u64 > most {
-            return Err(format!(
-                "It is larger than the {most} bytes that are left for it: give a shorter one."
-            ));
-        }
-        Ok(content)
+        let most = OWN_MAX_BYTES.saturating_sub(self.own_bytes) + COMMAND_MAX_BYTES;
+        foreign_file::read(path, most as u64).map_err(|why| format!("It could not be read: {why}."))
     }
 
     /// The (first) server and the list, or all that is wrong.

@@ -157,10 +157,17 @@ fn by_name(value: impl Fn(&str) -> Option<String>) -> Result<Logged, String> {
 
 /// The columns of a record (RFC 4180), which is a line here; `None`: a quote is not closed.
 fn columns(line: &str) -> Option<Vec<String>> {
-    // Behind a quote that is open this would be in its column.
-    let text = format!("{line}\n,");
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
-    let mut records = reader.records().map_while(Result::ok);
-    let first = records.next()?;
-    records.next().map(|_| first.iter().map(str::to_owned).collect())
+    // A reader of the csv crate takes 35 µs to make, ten times as long as a line takes here.
+    let mut all = vec![String::new()];
+    let (mut is_quoted, mut chars) = (false, line.chars().peekable());
+    while let Some(c) = chars.next() {
+        let value = all.last_mut()?;
+        match c {
+            '"' if is_quoted && chars.next_if_eq(&'"').is_some() => value.push('"'),
+            '"' if is_quoted || value.is_empty() => is_quoted = !is_quoted,
+            ',' if !is_quoted => all.push(String::new()),
+            _ => value.push(c),
+        }
+    }
+    (!is_quoted).then_some(all)
 }

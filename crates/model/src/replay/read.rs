@@ -113,6 +113,7 @@ impl Reader<'_> {
         let line = u32::try_from(number).unwrap_or(u32::MAX);
         let spread = if at.is_whole { seed_of(self.asked.seed, line) % 1_000_000_000 } else { 0 };
         self.record.spread += u64::from(at.is_whole);
+        self.record.spread_seed = at.is_whole.then_some(self.asked.seed).or(self.record.spread_seed);
         self.record.request_times += u64::from(request_time_ns.is_some());
         let at_ns = at.ns + i128::from(spread) - request_time_ns.unwrap_or(0);
         let request = self.request(method, path);
@@ -153,12 +154,7 @@ impl Reader<'_> {
         }
         let micro = (asked.speed * 1e6).round().max(1.0) as i128;
         let due = |entry: &Entry| ((entry.at_ns - first.at_ns) * 1_000_000 / micro) as u64;
-        let record = RecordedReplay {
-            entries: entries.len() as u64,
-            length_ns: length as u64,
-            spread_seed: (record.spread > 0).then_some(asked.seed),
-            ..record
-        };
+        let record = RecordedReplay { entries: entries.len() as u64, length_ns: length as u64, ..record };
         let replay = Replay::new(entries.iter().map(due).collect(), asked.looped, record);
         let list = TargetList {
             method: "GET".to_owned(),

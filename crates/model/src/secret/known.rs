@@ -101,13 +101,6 @@ pub(crate) fn remember_body(body: &[u8], is_file: bool) {
     remember_fields(text);
 }
 
-/// What is secret in a body of one of very many requests.
-pub(crate) fn remember_listed_body(body: &[u8]) {
-    if has_room() {
-        remember_body(body, false);
-    }
-}
-
 fn remember_fields(text: &str) {
     for range in named::values(text) {
         if !has_room() {

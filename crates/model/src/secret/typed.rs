@@ -61,17 +61,13 @@ fn fields<'a>(before: &str, argument: &'a str) -> Option<&'a str> {
 /// A form's field or a generator, by the flag before it or in front of it, without its value where its name says that it is
 /// secret and it is written out; `None` of other arguments.
 fn pair(before: &str, argument: &str) -> Option<String> {
-    const FLAGS: [&str; 4] = ["-F", "--form", "--form-urlencoded", "--generate"];
-    let behind = |flag: &'static str| {
-        let rest = argument.strip_prefix(flag)?;
-        Some((flag, rest.strip_prefix('=').or((flag == "-F").then_some(rest))?))
-    };
+    const FLAGS: [&str; 4] = ["--form-urlencoded", "--form", "--generate", "-F"];
     let is_short = before.starts_with('-') && !before.starts_with("--") && before.ends_with('F');
+    let own = FLAGS.into_iter().find(|flag| argument.starts_with(flag));
+    let text = own.map_or(argument, |flag| argument[flag.len()..].trim_start_matches('='));
     let before = FLAGS.into_iter().find(|flag| *flag == before).or(is_short.then_some("-F"));
-    let (flag, text) =
-        before.map_or_else(|| FLAGS.into_iter().find_map(behind), |flag| Some((flag, argument)))?;
-    let (name, value) = text.split_once('=').unwrap_or(("", text));
-    let is_written = match flag {
+    let (name, value) = own.or(before).and_then(|_| text.split_once('='))?;
+    let is_written = match own.or(before)? {
         "--generate" => value.starts_with("choice:"),
         "--form-urlencoded" => !value.starts_with(ASKED),
         _ => !value.starts_with('@'),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
+use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -149,9 +150,8 @@ impl TrialLogs {
     ) -> Result<Measurement, LoadError> {
         let plan = Plan { samples_max: samples_max(plan), ..plan.clone() };
         let mut m = prony_load::run(&plan, control, observe)?;
-        let samples = (std::mem::take(&mut m.samples), std::mem::take(&mut m.samples_dropped));
-        let kept = Measurement { samples: samples.0, samples_dropped: samples.1, ..m.clone() };
-        self.state().loaded = Some((plan, kept));
+        let (samples, samples_dropped) = (take(&mut m.samples), take(&mut m.samples_dropped));
+        self.state().loaded = Some((plan, Measurement { samples, samples_dropped, ..m.clone() }));
         Ok(m)
     }
 

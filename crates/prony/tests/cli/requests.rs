@@ -106,7 +106,7 @@ fn values_agree_with_the_ledger() {
     );
     let plan = &serde_json::from_str::<Value>(&world.read("t.json")).unwrap()["plan"];
     assert_eq!((&plan["data"]["rows"], &plan["data"]["columns"][1]), (&2.into(), &"note".into()));
-    world.write("chunks", "{\"url\":\"/echo\",\"body\":\"{{id}}\",\"chunked\":true}\n");
+    world.write("chunks", "{\"url\":\"/echo\",\"body\":\"{{id}}\",\"chunked\":true,\"weight\":1}\n");
     let said = world.prony(&[&["load", &target.url(), "--targets", "chunks"], &id[..]].concat());
     assert!(
         said.code == Some(2) && said.err.contains("A body in chunks cannot be used with --generate"),

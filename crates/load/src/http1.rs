@@ -227,10 +227,8 @@ impl Codec for Http1 {
         }
     }
 
-    fn prepare(&mut self, order: &RequestOrder, count: usize) {
-        if let Some(ahead) = &mut self.ahead {
-            ahead.fill(order, count);
-        }
+    fn prepare(&mut self, order: &RequestOrder, count: usize) -> u64 {
+        self.ahead.as_mut().map_or(0, |ahead| ahead.fill(order, count))
     }
 
     fn cancel(&mut self, _connection: &mut Connection, _place: RequestPlace) -> Cancelled {

@@ -139,10 +139,8 @@ impl Codec for Http2 {
         self.put(connection, place, Rendered { request, ..rendered });
     }
 
-    fn prepare(&mut self, order: &RequestOrder, count: usize) {
-        if let Some(ahead) = &mut self.ahead {
-            ahead.fill(order, count);
-        }
+    fn prepare(&mut self, order: &RequestOrder, count: usize) -> u64 {
+        self.ahead.as_mut().map_or(0, |ahead| ahead.fill(order, count))
     }
 
     fn cancel(&mut self, connection: &mut Connection, place: RequestPlace) -> Cancelled {

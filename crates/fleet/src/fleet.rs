@@ -29,8 +29,8 @@ const LOOK_AT_LAST: Duration = Duration::from_millis(300);
 const SERVER_ENDED: &str = "the fleet's nats-server ended, and with it all connections to agents";
 /// How much longer than the plan's timeout agents may take to be ready.
 const PATIENCE_NS: u64 = 15_000_000_000;
-/// And for each byte of a list that they read themselves: 10 MB a second.
-const PATIENCE_NS_PER_BYTE: u64 = 100;
+/// And for each byte of a list that they read themselves: 1 MB a second.
+const PATIENCE_NS_PER_BYTE: u64 = 1_000;
 
 #[derive(Debug)]
 pub struct Fleet {

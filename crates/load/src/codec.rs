@@ -40,8 +40,11 @@ pub(crate) trait Codec {
 
     fn stream_limit(&self, connection: &Self::Connection) -> usize;
 
-    /// Has at least so many of the next requests of this order put together, where they are not the same each time.
-    fn prepare(&mut self, _order: &RequestOrder, _count: usize) {}
+    /// Has at least so many of the next requests of this order put together, where they are not the same each time. Gives
+    /// until when it last waited for them, as instants are; 0: never.
+    fn prepare(&mut self, _order: &RequestOrder, _count: usize) -> u64 {
+        0
+    }
 
     /// Takes a request on, of an order the next one; `request` is its number in the plan's list, 0 without one. The `last` of
     /// its connection says so, where the protocol has a word for it.

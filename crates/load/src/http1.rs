@@ -217,10 +217,9 @@ impl<const PLAIN: bool> Codec for Http1<PLAIN> {
         }
     }
 
-    fn prepare(&mut self, order: &RequestOrder, count: usize) {
-        if !PLAIN && let Some(ahead) = &mut self.ahead {
-            ahead.fill(order, count);
-        }
+    fn prepare(&mut self, order: &RequestOrder, count: usize) -> u64 {
+        let ahead = self.ahead.as_mut().filter(|_| !PLAIN);
+        ahead.map_or(0, |ahead| ahead.fill(order, count))
     }
 
     fn cancel(&mut self, _connection: &mut Connection, _place: RequestPlace) -> Cancelled {

@@ -144,10 +144,9 @@ impl<const PLAIN: bool> Codec for Http2<PLAIN> {
         self.put(connection, place, Rendered { request, ..rendered });
     }
 
-    fn prepare(&mut self, order: &RequestOrder, count: usize) {
-        if !PLAIN && let Some(ahead) = &mut self.ahead {
-            ahead.fill(order, count);
-        }
+    fn prepare(&mut self, order: &RequestOrder, count: usize) -> u64 {
+        let ahead = self.ahead.as_mut().filter(|_| !PLAIN);
+        ahead.map_or(0, |ahead| ahead.fill(order, count))
     }
 
     fn cancel(&mut self, connection: &mut Connection, place: RequestPlace) -> Cancelled {

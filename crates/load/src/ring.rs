@@ -11,6 +11,7 @@ use prony_model::{Plan, PlanError};
 
 use crate::http1::build;
 use crate::pace::request_order::RequestOrder;
+use crate::sys;
 use crate::values::Rendered;
 
 /// Requests are handed over so many at a time, or so many bytes: that costs the worker a call and at times a wake-up.
@@ -24,6 +25,8 @@ const BATCHES_MIN: usize = 32;
 pub(crate) struct Ring {
     filled: Receiver<Vec<Rendered>>,
     emptied: SyncSender<Vec<Rendered>>,
+    /// When it was last dry and had requests again; 0: never.
+    pub(crate) dry_until_ns: u64,
 }
 
 impl Ring {
@@ -44,12 +47,17 @@ impl Ring {
             }
         };
         let thread = thread::Builder::new().name("prony-list".to_owned()).spawn(reads)?;
-        Ok((Ring { filled, emptied }, thread))
+        Ok((Ring { filled, emptied, dry_until_ns: 0 }, thread))
     }
 
     /// Takes a batch on, and hands used buffers back; waits for it where the ring is dry. Whether there are more.
     pub(crate) fn take(&mut self, ready: &mut VecDeque<Rendered>, used: &mut Vec<Rendered>) -> bool {
-        let Ok(mut batch) = self.filled.recv() else { return false };
+        let batch = self.filled.try_recv().or_else(|_| {
+            let batch = self.filled.recv();
+            self.dry_until_ns = sys::now_ns();
+            batch
+        });
+        let Ok(mut batch) = batch else { return false };
         ready.extend(batch.drain(..));
         batch.append(used);
         // Full, it is dropped here.
@@ -81,5 +89,37 @@ fn read(
             // The worker is done. What it was given must have been the list.
             return list.check();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_that_is_dry_says_until_when() {
+        let ((to_worker, filled), (emptied, back)) = (sync_channel(2), sync_channel(1));
+        let mut ring = Ring { filled, emptied, dry_until_ns: 0 };
+        let batch = |request| vec![Rendered { request, ..Rendered::default() }];
+        let (mut ready, mut used) = (VecDeque::new(), batch(9));
+        to_worker.send(batch(1)).unwrap();
+        assert!(ring.take(&mut ready, &mut used) && used.is_empty());
+        assert_eq!((ready.len(), ring.dry_until_ns), (1, 0));
+        assert_eq!(back.recv().unwrap()[0].request, 9, "its buffer comes back");
+        let (asked, asks) = sync_channel(0);
+        let reader = thread::spawn(move || {
+            asks.recv().unwrap();
+            let before_ns = sys::now_ns();
+            to_worker.send(batch(2)).unwrap();
+            before_ns
+        });
+        asked.send(()).unwrap();
+        // Whether it was there already is chance: the third is surely not.
+        assert!(ring.take(&mut ready, &mut used));
+        let before_ns = reader.join().unwrap();
+        assert!(ring.dry_until_ns == 0 || ring.dry_until_ns >= before_ns);
+        assert!(!ring.take(&mut ready, &mut used), "its reader is gone");
+        assert!(ring.dry_until_ns >= before_ns);
+        assert_eq!(ready.iter().map(|one| one.request).collect::<Vec<_>>(), [1, 2]);
     }
 }

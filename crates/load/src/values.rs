@@ -159,12 +159,12 @@ impl<R: Render> Ahead<R> {
         Ahead { templates, ready, free, scratch: Vec::new(), most: places, ring: Some(ring) }
     }
 
-    /// Has so many ready of the next ones of this order.
-    pub(crate) fn fill(&mut self, order: &RequestOrder, count: usize) {
+    /// Has so many ready of the next ones of this order. Gives until when it last waited for its ring; 0: never.
+    pub(crate) fn fill(&mut self, order: &RequestOrder, count: usize) -> u64 {
         while self.ready.len() < count.min(self.most) {
             if let Some(ring) = &mut self.ring {
                 if !ring.take(&mut self.ready, &mut self.free) {
-                    return;
+                    break;
                 }
                 continue;
             }
@@ -174,6 +174,7 @@ impl<R: Render> Ahead<R> {
             self.templates.render(number, &mut self.scratch, &mut one);
             self.ready.push_back(one);
         }
+        self.ring.as_ref().map_or(0, |ring| ring.dry_until_ns)
     }
 
     pub(crate) fn take(&mut self) -> Rendered {

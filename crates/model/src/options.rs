@@ -170,7 +170,7 @@ pub struct LoadOptions {
     /// load`
     ///
     /// Lists of vegeta's (text and JSON), command lines of curl's, JSON Lines and folders of raw requests (*.raw) give
-    /// each request its headers and body
+    /// each request its headers and body. A file of over a million lines is read while it is sent, in order
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE|FOLDER|-"))]
     pub targets: Option<String>,
     /// The format of --targets: plain, vegeta, vegeta-json, curl, raw or jsonl [default: by its content]

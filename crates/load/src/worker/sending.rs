@@ -27,13 +27,18 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let stands = self.slots[index as usize].state == State::Connected;
             recorder.waited_for_place(connection_wait_ns, stands);
         }
-        recorder.dispatched(now, connection_wait_ns);
-        self.net.begun(u64::from(index));
         let slot = &mut self.slots[index as usize];
+        let mut connection_wait_ns = connection_wait_ns;
         let request = self.request_order.as_mut().map_or(if C::PLAIN { 0 } else { slot.address }, |order| {
-            self.codec.prepare(order, 1);
+            let dry_until_ns = self.codec.prepare(order, 1);
+            if !C::PLAIN && dry_until_ns > intended_ns {
+                // Until then it is the client that was late, with or without a free connection.
+                connection_wait_ns = (intended_ns + connection_wait_ns).saturating_sub(dry_until_ns);
+            }
             order.take()
         });
+        recorder.dispatched(now, connection_wait_ns);
+        self.net.begun(u64::from(index));
         let times = RequestTimes::asked(intended_ns, now, connection_wait_ns, request);
         let place = slot.requests.add(times);
         slot.submit(&mut self.codec, place, request);

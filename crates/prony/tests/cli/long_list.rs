@@ -7,9 +7,9 @@ use crate::fleet_pool::PoolWorld;
 use crate::needs::has_nats_server;
 use crate::world::{Said, TargetProcess, World};
 
-/// A list of so many different lines.
-fn list(world: &World, name: &str, lines: usize) {
-    let text: String = (0..lines).map(|i| format!("/?{i}\n")).collect();
+/// A list of so many different lines, each with a parameter of so many bytes at least.
+fn list(world: &World, name: &str, lines: usize, bytes: usize) {
+    let text: String = (0..lines).map(|i| format!("/?{i:0bytes$}\n")).collect();
     world.write(name, &text);
 }
 
@@ -21,7 +21,7 @@ fn loaded(said: &Said) -> Value {
 #[test]
 fn a_list_of_over_a_million_lines_stays_in_its_file() {
     let (world, target) = (World::new(), TargetProcess::start(&[]));
-    list(&world, "list.txt", 1_000_001);
+    list(&world, "list.txt", 1_000_001, 0);
     let mut sent = 0;
     for load in [&["-n", "3000", "-c", "4", "-t", "2"][..], &["-n", "1000", "-c", "8", "-R", "5000"]] {
         let url = target.url();
@@ -51,8 +51,8 @@ fn agents_read_the_list_that_is_too_long_for_the_plan() {
     }
     let (world, target) = (World::new(), TargetProcess::start(&[]));
     // In memory, but over 32 MiB as a plan; and beyond memory.
-    for (lines, sent) in [(700_000, 2_000), (1_000_001, 4_000)] {
-        list(&world, "list.txt", lines);
+    for (lines, bytes, sent) in [(40_000, 1_000, 2_000), (1_000_001, 0, 4_000)] {
+        list(&world, "list.txt", lines, bytes);
         let load =
             ["load", &target.url(), "--targets", "list.txt", "--fleet", "local:2", "-n", "2000", "-c", "4"];
         let json = loaded(&world.prony(&[&load[..], &["--json", "-", "-q"]].concat()));
@@ -68,7 +68,7 @@ fn an_agent_of_a_pool_reads_the_same_list_in_its_folder() {
         return;
     }
     let (mut pool, target) = (PoolWorld::new(), TargetProcess::start(&[]));
-    list(&pool.world, "list.txt", 700_000);
+    list(&pool.world, "list.txt", 40_000, 1_000);
     std::fs::create_dir(pool.world.path("lists")).unwrap();
     let folder = pool.world.path("lists").display().to_string();
     let load = |pool: &PoolWorld| -> Said {
@@ -85,12 +85,12 @@ fn an_agent_of_a_pool_reads_the_same_list_in_its_folder() {
     let none = load(&pool);
     let at = format!("--targets {folder}/list.txt could not be read: No such file");
     assert!(none.code == Some(3) && none.err.contains(&at), "{none:?}");
-    list(&pool.world, "lists/list.txt", 700_001);
+    list(&pool.world, "lists/list.txt", 40_001, 1_000);
     let other = load(&pool);
     let why = format!("{folder}/list.txt is not the controller's list.txt, which has");
     assert!(other.code == Some(3) && other.err.contains(&why), "{other:?}");
     assert_eq!(target.ledger()["requests_received"], 0);
-    list(&pool.world, "lists/list.txt", 700_000);
+    list(&pool.world, "lists/list.txt", 40_000, 1_000);
     let done = load(&pool);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(target.ledger()["requests_by_path"]["/"], 100);

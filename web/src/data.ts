@@ -1447,7 +1447,7 @@ export interface RecordedList {
   lines: number;
   /** In which order lines are taken. */
   order: Order;
-  /** Different requests among them. */
+  /** Different requests among them; where it stays in its file, all. */
   requests: number;
   /** The URLs of all servers where lines name several; the plan's `url` is the first's. */
   servers?: string[];

@@ -173,14 +173,6 @@ impl BodyCheck {
         }
     }
 
-    /// As [`BodyCheck::take`], where nothing is decoded.
-    #[inline]
-    pub(crate) fn take_plain(&mut self, expected: &Expected, bytes: &[u8]) {
-        if expected.checks_body() {
-            self.compare(expected, bytes);
-        }
-    }
-
     #[inline]
     pub(crate) fn take(&mut self, expected: &Expected, bytes: &[u8]) {
         if let Some(coded) = self.whole.as_mut().and_then(|whole| whole.coded.as_mut()) {
@@ -207,7 +199,8 @@ impl BodyCheck {
         result.map(|()| decoded)
     }
 
-    fn compare(&mut self, expected: &Expected, bytes: &[u8]) {
+    /// As [`BodyCheck::take`], where a body is checked and not decoded.
+    pub(crate) fn compare(&mut self, expected: &Expected, bytes: &[u8]) {
         let begins = self.length;
         self.length += bytes.len() as u64;
         match &expected.body {
@@ -233,13 +226,8 @@ impl BodyCheck {
         }
     }
 
-    /// The body is whole: whether it is the one expected, or else how long it was. Begins the next.
-    #[inline]
+    /// A checked body is whole: whether it is the one expected, or else how long it was. Begins the next.
     pub(crate) fn finish(&mut self, expected: &Expected) -> Result<(), u64> {
-        if expected.checks_body() { self.verdict(expected) } else { Ok(()) }
-    }
-
-    fn verdict(&mut self, expected: &Expected) -> Result<(), u64> {
         self.whole.iter_mut().for_each(|whole| whole.why.clear());
         let right = match &expected.body {
             ExpectedBody::Any => true,

@@ -3,9 +3,11 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use prony_model::json_value::JsonValue;
 use prony_model::measurement::{ErrorKind, Measurement};
 use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::rate::Rate;
+use prony_model::secret::Secret;
 use prony_model::tls::{Roots, Verify};
 use prony_target::{Config, Http2Config, Target};
 
@@ -50,6 +52,20 @@ fn a_body_goes_up_and_a_wrong_one_that_comes_down_is_found() {
     let m = run(&p).unwrap();
     assert_eq!((failures(&m, ErrorKind::BodyMismatch), m.requests.failed), (40, 40), "{:?}", m.errors);
     assert!(m.read_bytes > 40 * 100_000 && m.sent_bytes > 40 * 50_000);
+    drop(settled(target, 2));
+}
+
+#[test]
+fn every_coded_body_over_streams_is_decoded_for_its_check() {
+    let target = Target::start(&Config::default()).unwrap();
+    let mut p = http2(&target, 2, 4, 200);
+    p.target.path = "/json/25?m=4".to_owned();
+    p.headers = vec![("accept-encoding".to_owned(), Secret::hidden("gzip"))];
+    p.decode = true;
+    p.expect.json = vec![JsonValue::parse("/count=25").unwrap()];
+    let m = run(&p).unwrap();
+    assert_eq!((m.requests.completed, m.requests.failed), (200, 0), "{:?}", m.errors);
+    assert!(m.decoded_bytes > 2 * m.read_bytes, "{} of {}", m.decoded_bytes, m.read_bytes);
     drop(settled(target, 2));
 }
 

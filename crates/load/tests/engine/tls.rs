@@ -111,6 +111,26 @@ fn the_name_of_the_url_is_asked_for() {
 }
 
 #[test]
+fn the_name_of_sni_is_asked_for_and_its_certificate_checked() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&asked);
+    let pair = leaked(AUTHORITY.issue("other.test", |_| {}));
+    let address = server::serve(&Speaks { pair, ..Speaks::default() }, move |stream| {
+        if server::read_request(stream).is_some() {
+            heard.lock().unwrap().push(stream.conn.server_name().map(str::to_owned));
+            let _ = stream.write_all(HELLO);
+        }
+    });
+    let mut p = tls_plan(address);
+    p.connect.sni = Some("other.test".to_owned());
+    p.stop.requests = Some(1);
+    assert_eq!(run(&p).unwrap().requests.completed, 1);
+    assert_eq!(*asked.lock().unwrap(), [Some("other.test".to_owned())]);
+    p.connect.sni = Some("third.test".to_owned());
+    refused(&p, &["third.test"]);
+}
+
+#[test]
 fn a_certificate_of_an_untrusted_issuer_is_refused() {
     let stranger = server::Authority::new("a stranger");
     let pair = leaked(stranger.issue("127.0.0.1", |_| {}));

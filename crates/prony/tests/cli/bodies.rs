@@ -178,6 +178,11 @@ fn coded_bodies_are_checked_decoded_and_both_sizes_counted() {
     assert_eq!(json["plan"]["headers"][0], serde_json::json!(["Accept-Encoding", "gzip, br"]));
     let decoded = json["throughput"]["decoded_bytes_per_s"].as_f64().unwrap();
     assert!(decoded > 10.0 * json["throughput"]["read_bytes_per_s"].as_f64().unwrap());
+    // `echo -n hello | brotli`, by brotli 1.0.9.
+    let brotli = vec![0x0b, 0x02, 0x80, b'h', b'e', b'l', b'l', b'o', 0x03];
+    world.write("want", "hello");
+    let (said, json) = load(&coded_server(vec![("Content-Encoding: br\r\n", brotli)]));
+    assert_eq!((said.code, &json["requests"]["completed"]), (Some(0), &serde_json::json!(20)), "{said:?}");
     let broken = gzip[..gzip.len() - 4].to_vec();
     let (said, json) = load(&coded_server(vec![("Content-Encoding: gzip\r\n", broken)]));
     assert!(said.err.contains("cannot be decoded") || said.out.contains("cannot be decoded"), "{said:?}");

@@ -2,12 +2,14 @@
 //! requests as `PRONY_COUNTED` says, and all of them answered. That is all that is asserted.
 
 use std::env;
+use std::sync::Arc;
 
 use prony_model::{plan::Arrivals, rate::Rate};
 
 use super::super::nature::{Nature, Service, Stamps};
 use super::super::{Case, START_AHEAD_NS, SimWorker};
 use crate::recorder::Edges;
+use crate::worker::idle::Idle;
 
 /// A load in a world of ordinary costs, whose answers overtake each other, over so many connections.
 fn case(connections: u32) -> Case {
@@ -50,4 +52,22 @@ fn open() {
     let mut case = case(50);
     case.plan.arrivals = Arrivals::Constant(Rate::per_s(100_000.0).unwrap());
     run(case);
+}
+
+/// Every request waits for a connection, of a worker among so many.
+fn waiting(workers: u32) {
+    let mut case = case(10);
+    case.plan.arrivals = Arrivals::Constant(Rate::per_s(1_000_000.0).unwrap());
+    case.idle = Arc::new(Idle::new(workers));
+    run(case);
+}
+
+#[test]
+fn waiting_of_2() {
+    waiting(2);
+}
+
+#[test]
+fn waiting_of_128() {
+    waiting(128);
 }

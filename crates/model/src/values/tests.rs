@@ -1,5 +1,6 @@
 use super::*;
 use crate::plan::Work;
+use crate::secret::Secret;
 use crate::target::Target;
 use proptest::prelude::*;
 

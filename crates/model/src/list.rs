@@ -151,7 +151,7 @@ pub struct TargetList {
     pub format: Format,
     /// The file that it was read from, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<ListFile>,
+    pub file: Option<Box<ListFile>>,
 }
 
 /// The file that a list was read from.

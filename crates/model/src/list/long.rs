@@ -227,7 +227,7 @@ impl TargetList {
         let fingerprint = if has_own { folded(fingerprint).into() } else { fingerprint };
         let (identity, places) = (identity(&about), Arc::new(places));
         let long = Some(LongList { requests, longest_bytes, fingerprint, identity, places });
-        list.file = Some(ListFile { path: path.to_owned(), bytes: about.len(), sha256, long });
+        list.file = Some(Box::new(ListFile { path: path.to_owned(), bytes: about.len(), sha256, long }));
         Ok((Target { path: "/".to_owned(), ..server }, list))
     }
 
@@ -291,7 +291,7 @@ pub struct LongReader<'p> {
 impl<'p> LongReader<'p> {
     /// Of a plan with such a list.
     pub fn open(plan: &'p Plan) -> Result<LongReader<'p>, PlanError> {
-        let list = plan.work.list().and_then(|list| Some((list, list.file.as_ref()?, list.long()?)));
+        let list = plan.work.list().and_then(|list| Some((list, list.file.as_deref()?, list.long()?)));
         let (list, file, long) = list.ok_or_else(|| PlanError("The plan's list is in memory.".to_owned()))?;
         let opened = foreign_file::open(&file.path).map_err(|_| changed(file))?;
         let texts = Texts::new(opened, list.format);

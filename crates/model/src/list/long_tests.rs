@@ -27,7 +27,7 @@ fn plan(list: TargetList) -> Plan {
     plan
 }
 
-const NO_FILES: &dyn Fn(&str, u64) -> Result<Vec<u8>, String> = &|_, _| Err("no files".to_owned());
+const NO_FILES: crate::input::ReadFile<'static> = &|_, _| Err("no files".to_owned());
 
 fn in_memory(text: &[u8]) -> Result<TargetList, Vec<ListError>> {
     TargetList::read(text, None, Some(&server()), "GET", Order::InTurn, NO_FILES).map(|read| read.1)

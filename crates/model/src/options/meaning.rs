@@ -293,7 +293,7 @@ impl LoadOptions {
         let (server, mut list) = read.map_err(|errors| said_of_list("--targets", path, &errors))?;
         if list.format != Format::Raw && path != "-" {
             let (bytes, sha256) = (text.len() as u64, sha256_of(&text));
-            list.file = Some(ListFile { path: path.into(), bytes, sha256, long: None });
+            list.file = Some(Box::new(ListFile { path: path.into(), bytes, sha256, long: None }));
         }
         Ok((server, Work::List(list)))
     }

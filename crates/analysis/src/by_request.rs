@@ -12,7 +12,7 @@ pub(crate) fn targets(m: &Measurement, arrival: Clock, window_ns: u64) -> Vec<Ta
         return Vec::new();
     }
     let summary = |part: &Censored| -> Summary {
-        summarise(&part.completed, &OrderStatistics::of(part), arrival, window_ns, None)
+        summarise(&part.completed, &OrderStatistics::at_percentiles(part), arrival, window_ns, None)
     };
     let figures = |of: &RequestFigures| TargetFigures {
         request: of.request.clone(),

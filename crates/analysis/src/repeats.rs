@@ -92,14 +92,13 @@ pub(crate) fn note(log: &RunLog) -> Option<String> {
         all().filter(|result| result.planned.repeat > 0).map(|result| result.planned.index).collect();
     repeated.sort_unstable();
     repeated.dedup();
-    let count = repeated.len();
-    let firsts: Vec<TrialResult> = all().filter(|result| result.planned.repeat == 0).cloned().collect();
-    let firsts: Vec<TrialResult> = firsts.into_iter().filter(|first| first.trial.is_some()).collect();
-    let mut said = match count {
+    let mut said = match repeated.len() {
         0 => return None,
         1 => "1 trial repeated: other programs used the CPU".to_owned(),
-        _ => format!("{count} trials repeated: other programs used the CPU"),
+        count => format!("{count} trials repeated: other programs used the CPU"),
     };
+    let firsts: Vec<TrialResult> =
+        all().filter(|result| result.planned.repeat == 0 && result.trial.is_some()).cloned().collect();
     // With repeats as they were made, whether they count or not.
     let with = |plan: &str, candidate: &str, repeats: bool| {
         let own = |of: &PlannedTrial| of.plan == plan && of.candidate == candidate && of.control.is_none();

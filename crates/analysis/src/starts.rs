@@ -13,6 +13,7 @@ use prony_stats::order::Quantile;
 use prony_stats::share;
 
 use crate::cell::{Cell, any_overloaded};
+use crate::figure::Figure;
 use crate::interval::UNANSWERED;
 use crate::numbers::real;
 use crate::precision::widening;
@@ -45,8 +46,8 @@ pub(crate) struct Starts<'a> {
 struct Merged {
     completed: SparseHistogram,
     order: OrderStatistics,
-    /// See [`shares`]; empty where no percentile has an interval.
-    shares: Vec<(u64, Interval)>,
+    /// See [`intervals`]: of each percentile that is a figure.
+    intervals: Vec<(Quantile, (u64, Option<u64>))>,
     overloaded: bool,
 }
 
@@ -76,17 +77,22 @@ impl<'a> Starts<'a> {
         let has_interval = !overloaded && self.cells.len() > 1;
         let starts: Vec<Start<'_>> =
             self.cells.iter().filter(|_| has_interval).map(|cell| Start::of(cell.trial)).collect();
+        let mut quantiles: Vec<Quantile> =
+            Figure::all().filter_map(|figure| Quantile::new(figure.quantile()?)).collect();
+        quantiles.sort();
+        let allowed: Vec<f64> = quantiles.iter().map(|quantile| 1.0 - quantile.fraction()).collect();
+        let intervals = intervals(&starts, factor(self.cells.len(), self.widened), &allowed);
         Merged {
             order: OrderStatistics::of(&all).with_failed(failed),
-            shares: shares(&starts, factor(self.cells.len(), self.widened)),
+            intervals: quantiles.into_iter().zip(intervals).collect(),
             completed: all.completed,
             overloaded,
         }
     }
 
-    /// Of response; among requests without one, what it is longer than. Neither with fewer than 100 samples beyond it.
+    /// A figure's, of response; among requests without one, what it is longer than. Neither with fewer than 100 samples beyond it.
     pub(crate) fn percentile(&self, quantile: Quantile) -> (Option<Estimate>, Option<u64>) {
-        let Merged { order, shares, overloaded, .. } = self.merged();
+        let Merged { order, intervals, overloaded, .. } = self.merged();
         if !quantile.has_beyond(order.len(), BEYOND_MIN) {
             return (None, None);
         }
@@ -103,8 +109,10 @@ impl<'a> Starts<'a> {
         if n < 2 {
             return (Some(Estimate::bare(point, n, "one trial has no interval")), None);
         }
-        let (low, high) = interval(shares, 1.0 - quantile.fraction());
-        (Some(Estimate::from_low(point, real(low), high.map(real), n, UNANSWERED)), None)
+        let Some((_, (low, high))) = intervals.iter().find(|(of, _)| *of == quantile) else {
+            return (None, None);
+        };
+        (Some(Estimate::from_low(point, real(*low), high.map(real), n, UNANSWERED)), None)
     }
 }
 
@@ -123,32 +131,36 @@ impl Start<'_> {
     }
 }
 
-/// The share of requests beyond each time that one of them took, in order of time.
-fn shares(starts: &[Start<'_>], t: f64) -> Vec<(u64, Interval)> {
+/// The times about percentiles, at most whose `allowed` shares, which fall, are beyond: the first two at which the share
+/// of requests beyond may be, and surely is, that small. No end where that holds of all above it.
+fn intervals(starts: &[Start<'_>], t: f64, allowed: &[f64]) -> Vec<(u64, Option<u64>)> {
+    const END: (u64, u64) = (u64::MAX, 0);
     let size = |start: &Start<'_>| start.completed.len() + start.waiting.len() + start.failed;
     let mut clusters: Vec<(u64, u64)> = starts.iter().map(|start| (size(start), size(start))).collect();
     let all = real(clusters.iter().map(|(size, _)| size).sum());
-    let mut buckets: Vec<_> = starts
-        .iter()
-        .map(|start| merged(start.completed.buckets(), start.waiting.buckets()).peekable())
-        .collect();
-    let mut shares = Vec::new();
-    while let Some(next) = buckets.iter_mut().filter_map(|own| own.peek().map(|(at, _)| *at)).min() {
-        for ((_, beyond), own) in clusters.iter_mut().zip(&mut buckets) {
-            *beyond -= own.next_if(|(at, _)| *at == next).map_or(0, |(_, count)| count);
+    let mut buckets: Vec<_> =
+        starts.iter().map(|start| merged(start.completed.buckets(), start.waiting.buckets())).collect();
+    let mut heads: Vec<(u64, u64)> = buckets.iter_mut().map(|own| own.next().unwrap_or(END)).collect();
+    let (mut lows, mut highs, mut time) = (Vec::new(), Vec::new(), 0);
+    while let Some(next) = heads.iter().map(|(at, _)| *at).min().filter(|at| *at < END.0) {
+        for (((_, beyond), head), own) in clusters.iter_mut().zip(&mut heads).zip(&mut buckets) {
+            if head.0 == next {
+                *beyond -= head.1;
+                *head = own.next().unwrap_or(END);
+            }
         }
-        shares.extend(share::share(&clusters, t, all).map(|share| (highest_ns(next), share)));
+        time = highest_ns(next);
+        // Of few times the interval must be known, of the others that it is not reached.
+        let limits = (allowed.get(lows.len()).copied(), allowed.get(highs.len()).copied());
+        if share::is_surely_above(&clusters, t, all, limits) {
+            continue;
+        }
+        let Some(share) = share::share(&clusters, t, all) else { continue };
+        for (found, end) in [(&mut lows, share.low), (&mut highs, share.high)] {
+            found.extend(allowed[found.len()..].iter().take_while(|allowed| end <= **allowed).map(|_| time));
+        }
     }
-    shares
-}
-
-/// The times about the percentile whose share beyond may be `allowed`; no end where that holds of all above it.
-fn interval(shares: &[(u64, Interval)], allowed: f64) -> (u64, Option<u64>) {
-    let first = |end: fn(&Interval) -> f64| {
-        shares.iter().find(|(_, share)| end(share) <= allowed).map(|(time, _)| *time)
-    };
-    let longest = shares.last().map_or(0, |(time, _)| *time);
-    (first(|share| share.low).unwrap_or(longest), first(|share| share.high))
+    (0..allowed.len()).map(|i| (lows.get(i).copied().unwrap_or(time), highs.get(i).copied())).collect()
 }
 
 /// What so much of a window cannot know: stalls that it did not see, up to 3/d a second (the rule of three).
@@ -244,7 +256,7 @@ mod tests {
                 (prop::collection::vec(1_000u64..9_000, 20..80), prop::collection::vec(1_000u64..12_000, 0..9), 0u64..3),
                 2..6,
             ),
-            allowed in 0.02f64..0.6,
+            mut allowed in prop::collection::vec(0.02f64..0.6, 1..5),
         ) {
             let timed: Vec<_> =
                 starts.iter().map(|(done, waiting, failed)| (timed(done), timed(waiting), *failed)).collect();
@@ -252,8 +264,10 @@ mod tests {
                 .iter()
                 .map(|(completed, waiting, failed)| Start { completed, waiting, failed: *failed })
                 .collect();
-            let found = interval(&shares(&starts, share::factor(starts.len())), allowed);
-            prop_assert_eq!(found, slow(&starts, allowed, share::factor(starts.len())));
+            let t = share::factor(starts.len());
+            allowed.sort_by(|a, b| b.total_cmp(a));
+            let expected: Vec<_> = allowed.iter().map(|allowed| slow(&starts, *allowed, t)).collect();
+            prop_assert_eq!(intervals(&starts, t, &allowed), expected);
         }
     }
 
@@ -262,14 +276,14 @@ mod tests {
         let values: Vec<u64> = (0..1_000).map(|i| 1_000_000 + i * 1_000).collect();
         let values = timed(&values);
         let starts = |failed| (0..6).map(|_| start(&values, failed)).collect::<Vec<_>>();
-        let (low, high) = interval(&shares(&starts(0), share::factor(6)), 0.5);
+        let (low, high) = intervals(&starts(0), share::factor(6), &[0.5])[0];
         let high = high.unwrap();
         assert!(
             (1_450_000..1_500_000).contains(&low) && (1_500_000..1_550_000).contains(&high),
             "{low} {high}"
         );
         // 0.9 % failed: a share beyond of 1 % may be theirs alone.
-        let (low, high) = interval(&shares(&starts(9), share::factor(6)), 0.01);
+        let (low, high) = intervals(&starts(9), share::factor(6), &[0.01])[0];
         assert!(low > 1_980_000 && high.is_none(), "{low} {high:?}");
         let open = Estimate::from_low(1.99e6, real(low), high.map(real), 6, UNANSWERED);
         assert!(open.ci_low.is_some() && open.no_interval.is_some(), "and it says why: {open:?}");

@@ -30,25 +30,39 @@ pub(crate) struct OrderStatistics {
 impl OrderStatistics {
     pub(crate) fn of_completed(completed: &SparseHistogram) -> OrderStatistics {
         let none = SparseHistogram::default();
-        OrderStatistics::merge(completed, &none, &none)
+        OrderStatistics::merge(completed, &none, &none, &[])
     }
 
     pub(crate) fn of(durations: &Censored) -> OrderStatistics {
-        OrderStatistics::merge(&durations.completed, &durations.waiting, &durations.failed)
+        OrderStatistics::merge(&durations.completed, &durations.waiting, &durations.failed, &[])
+    }
+
+    /// The same with no other steps than those of [`PERCENTILES`] and the last: what else is asked of it is not known.
+    pub(crate) fn at_percentiles(durations: &Censored) -> OrderStatistics {
+        let Censored { completed, failed, waiting } = durations;
+        let n = completed.len() + waiting.len() + failed.len();
+        let ranks = PERCENTILES.iter().filter_map(|(_, quantile)| Quantile::new(*quantile)?.rank(n));
+        OrderStatistics::merge(completed, waiting, failed, &ranks.chain([n]).collect::<Vec<_>>())
     }
 
     /// Bucket bounds are the same in all histograms, so that equal buckets are ties. A value is its bucket's top, as
-    /// HdrHistogram has it; "longer than" is the bottom.
+    /// HdrHistogram has it; "longer than" is the bottom. With `ranks`, which rise, only their steps are kept.
     fn merge(
         completed: &SparseHistogram,
         waiting: &SparseHistogram,
         failed: &SparseHistogram,
+        ranks: &[u64],
     ) -> OrderStatistics {
         let most = [completed, waiting, failed].map(SparseHistogram::buckets_max).iter().sum();
+        let most = if ranks.is_empty() { most } else { ranks.len() };
         let (mut steps, mut rank, mut longest) = (Vec::with_capacity(most), 0, 0);
+        let (mut asked, mut wanted) = (ranks.iter().copied(), 0);
         let mut next = |count: u64, sample: Sample| {
             rank += count;
-            steps.push((rank, sample));
+            if rank >= wanted {
+                steps.push((rank, sample));
+                wanted = asked.find(|asked| *asked > rank).unwrap_or(0);
+            }
         };
         let mut waiting = waiting.buckets().peekable();
         for (bucket, count) in completed.buckets() {
@@ -101,18 +115,33 @@ pub(crate) fn summarise(
     window_ns: u64,
     known: Option<&PercentileIntervals>,
 ) -> Summary {
+    with_percentiles(of_values(completed), ranked, clock, window_ns, known)
+}
+
+/// What a summary says of durations themselves.
+pub(crate) fn of_values(completed: &SparseHistogram) -> Summary {
     let some = |value: u64| (!completed.is_empty()).then_some(value);
-    let (mean, deviation) = completed.moments();
-    let mut summary = Summary {
-        clock,
+    let (mean, deviation, longest) = completed.moments_and_max();
+    Summary {
         count: completed.len(),
         mean_ns: some(rounded(mean)),
         stdev_ns: some(rounded(deviation)),
         min_ns: some(completed.min()),
-        max_ns: some(completed.max()),
+        max_ns: some(longest),
         hdr: completed.clone(),
         ..Summary::default()
-    };
+    }
+}
+
+/// The same with percentiles.
+pub(crate) fn with_percentiles(
+    values: Summary,
+    ranked: &OrderStatistics,
+    clock: Clock,
+    window_ns: u64,
+    known: Option<&PercentileIntervals>,
+) -> Summary {
+    let mut summary = Summary { clock, ..values };
     for (name, quantile) in PERCENTILES {
         if let Some(quantile) = Quantile::new(quantile) {
             percentile(&mut summary, name, quantile, ranked, window_ns, known);

@@ -18,7 +18,7 @@ use crate::growth::overload;
 use crate::interval::WindowParts;
 use crate::numbers::{real, real_len};
 use crate::steady::{drifts, rise};
-use crate::summary::{BEYOND_MIN, OrderStatistics, summarise};
+use crate::summary::{BEYOND_MIN, OrderStatistics, of_values, with_percentiles};
 use crate::throughput::throughput;
 use crate::verdict::{BUSY_MAX, Facts, busiest_worker, verdict};
 
@@ -36,7 +36,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let growth = overload(m, plan, window_ns);
     let outcome = outcome(m, growth.is_some());
-    let ranked = OrderStatistics::of(&parts.response);
+    let ranked = OrderStatistics::at_percentiles(&parts.response);
     let window = WindowParts::of(m);
     let latency = latencies(observed, &parts, &ranked, window_ns, &window);
     let server_saturated = server_saturated(observed, window_ns);
@@ -89,7 +89,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         tls: m.tls.as_ref().map(Into::into),
         http2: m.http2,
         fleet: m.fleet.clone(),
-        server: observed.server.clone().filter(|server| server.startup_ns == 0),
+        server: observed.server.as_ref().filter(|server| server.startup_ns == 0).cloned(),
         host_window: observed.host_window.clone(),
         monitor: observed.monitor.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
@@ -129,18 +129,23 @@ fn latencies(
 ) -> Latencies {
     let (m, plan) = (&observed.measurement, &observed.plan);
     let (arrival, first_arrival) = arrival_clocks(m, plan);
-    let whole =
-        |h: &SparseHistogram, clock| summarise(h, &OrderStatistics::of_completed(h), clock, window_ns, None);
+    // Of most loads the first byte is the last one's.
+    let own = of_values(&parts.response.completed);
+    let values = |h: &SparseHistogram| if *h == own.hdr { own.clone() } else { of_values(h) };
+    let whole = |h: &SparseHistogram, clock| {
+        let all = Censored { completed: h.clone(), ..Censored::default() };
+        with_percentiles(values(h), &OrderStatistics::at_percentiles(&all), clock, window_ns, None)
+    };
     let known = window.percentiles(response);
     let of = |part: &Censored, ranked: &OrderStatistics| {
-        summarise(&part.completed, ranked, arrival, window_ns, known.as_ref())
+        with_percentiles(values(&part.completed), ranked, arrival, window_ns, known.as_ref())
     };
     let mut responses = of(&parts.response, response);
     // In a closed loop they are the same.
     let service = if parts.service == parts.response {
         responses.clone()
     } else {
-        of(&parts.service, &OrderStatistics::of(&parts.service))
+        of(&parts.service, &OrderStatistics::at_percentiles(&parts.service))
     };
     // Under stages and in a replay the level moves by plan, and parts tell nothing of chance.
     if !plan.varies() {
@@ -182,17 +187,17 @@ fn first_errors(m: &Measurement) -> BTreeMap<String, String> {
 /// A second's percentiles are of its answers only: they are for looking at, not for inference.
 fn series_point(second: &Second) -> SeriesPoint {
     let response = &second.response;
-    let len = response.len();
-    let from = |least: u64, value: fn(&SparseHistogram) -> u64| (len >= least).then(|| value(response));
+    let [p50, p99, longest] = response.values_at_quantiles([0.50, 0.99, 1.0]);
+    let from = |least: u64, value: u64| (response.len() >= least).then_some(value);
     SeriesPoint {
         at_ns: second.at_ns,
         length_ns: second.length_ns,
         completed: second.completed,
         failed: second.failed,
         connections: second.connections,
-        p50_ns: from(1, |h| h.value_at_quantile(0.50)),
-        p99_ns: from(BEYOND_MIN, |h| h.value_at_quantile(0.99)),
-        max_ns: from(1, SparseHistogram::max),
+        p50_ns: from(1, p50),
+        p99_ns: from(BEYOND_MIN, p99),
+        max_ns: from(1, longest),
         hdr: response.clone(),
     }
 }

@@ -192,22 +192,31 @@ pub fn pack(buckets: impl Iterator<Item = (u64, u64)>, into: &mut Vec<u8>) {
 
 /// What [`pack`] wrote. Of anything else it is some buckets or none.
 pub fn unpack(packed: &[u8]) -> impl Iterator<Item = (u64, u64)> {
-    let (mut rest, mut next) = (packed.iter(), 0);
+    let (mut rest, mut next) = (packed, 0);
     std::iter::from_fn(move || {
-        let (bucket, count) = (next + number(&mut rest)?, number(&mut rest)?);
+        let (skipped, count) = pair(&mut rest)?;
+        let bucket = next + skipped;
         next = bucket + 1;
         Some((bucket, count))
     })
 }
 
-/// The next LEB128 number, of which 63 bits count.
+/// The next two LEB128 numbers. Nearly all take a byte each.
 #[inline]
-fn number(bytes: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
-    let first = *bytes.next()?;
-    let mut number = u64::from(first & 0x7f);
-    let (mut byte, mut shift) = (first, 7);
+fn pair(bytes: &mut &[u8]) -> Option<(u64, u64)> {
+    if let [skipped @ ..0x80, count @ ..0x80, rest @ ..] = *bytes {
+        *bytes = rest;
+        return Some((u64::from(*skipped), u64::from(*count)));
+    }
+    Some((number(bytes)?, number(bytes)?))
+}
+
+/// The next LEB128 number, of which 63 bits count.
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut byte = *bytes.split_off_first()?;
+    let (mut number, mut shift) = (u64::from(byte & 0x7f), 7);
     while byte >= 0x80 {
-        byte = *bytes.next()?;
+        byte = *bytes.split_off_first()?;
         number |= if shift < 63 { u64::from(byte & 0x7f) << shift } else { 0 };
         shift += 7;
     }
@@ -309,6 +318,19 @@ impl SparseHistogram {
         bucket_at_rank(self.buckets(), nearest_rank(quantile, self.len())).map_or(0, highest_ns)
     }
 
+    /// The values of quantiles that rise, found together.
+    pub fn values_at_quantiles<const N: usize>(&self, rising: [f64; N]) -> [u64; N] {
+        let (mut buckets, mut below, mut value) = (self.buckets(), 0u64, 0);
+        rising.map(|quantile| {
+            let rank = nearest_rank(quantile, self.len());
+            while below < rank {
+                let Some((bucket, count)) = buckets.next() else { return 0 };
+                (below, value) = (below.saturating_add(count), highest_ns(bucket));
+            }
+            value
+        })
+    }
+
     /// The shortest, as the least of its bucket; 0 without any.
     pub fn min(&self) -> u64 {
         self.buckets().next().map_or(0, |(bucket, _)| lowest_ns(bucket))
@@ -326,14 +348,22 @@ impl SparseHistogram {
 
     /// The mean and the standard deviation in nanoseconds; 0 without any.
     pub fn moments(&self) -> (f64, f64) {
+        let (mean, deviation, _) = self.moments_and_max();
+        (mean, deviation)
+    }
+
+    /// The same, and [`SparseHistogram::max`], which is on their way.
+    pub fn moments_and_max(&self) -> (f64, f64, u64) {
         if self.is_empty() {
-            return (0.0, 0.0);
+            return (0.0, 0.0, 0);
         }
-        let each = || self.buckets().map(|(bucket, count)| (middle_ns(bucket) as f64, count as f64));
-        let len = self.len as f64;
-        let mean = each().map(|(value, count)| value * count).sum::<f64>() / len;
-        let variance = each().map(|(value, count)| (value - mean).powi(2) * count).sum::<f64>() / len;
-        (mean, variance.sqrt())
+        let (len, mut last) = (self.len as f64, 0);
+        let each = || self.buckets().map(|(bucket, count)| (bucket, middle_ns(bucket) as f64, count as f64));
+        let sum: f64 =
+            each().inspect(|(bucket, ..)| last = *bucket).map(|(_, value, count)| value * count).sum();
+        let mean = sum / len;
+        let variance = each().map(|(_, value, count)| (value - mean).powi(2) * count).sum::<f64>() / len;
+        (mean, variance.sqrt(), highest_ns(last))
     }
 
     /// It, with its memory taken from what its text may unpack.
@@ -361,27 +391,23 @@ impl SparseHistogram {
 }
 
 /// Raw DEFLATE unpacked; `None` where it is damaged, cut off, or far beyond [`TEXT_MAX_BYTES`]. A log has thousands: what
-/// unpacking takes, 40 KB and the longest text, is made once a thread.
+/// unpacking takes, 40 KB and the longest text, is made once a thread. Told to finish at once, it unpacks where the bytes
+/// are to be, and not into a window of its own first.
 fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
     thread_local!(static STATE: RefCell<(Decompress, Vec<u8>)> = RefCell::new((Decompress::new(false), Vec::new())));
     STATE.with_borrow_mut(|(state, out)| {
-        state.reset(false);
-        out.clear();
-        out.reserve(4 * bytes.len() + 64);
+        let mut room = 4 * bytes.len() + 64;
         loop {
-            let before = (state.total_in(), out.len());
-            let rest = bytes.get(usize::try_from(before.0).ok()?..)?;
-            if state.decompress_vec(rest, out, FlushDecompress::None).ok()? == Status::StreamEnd {
-                return Some(out.clone());
+            out.resize(out.len().max(room), 0);
+            state.reset(false);
+            if state.decompress(bytes, out, FlushDecompress::Finish).ok()? == Status::StreamEnd {
+                return out.get(..usize::try_from(state.total_out()).ok()?).map(<[u8]>::to_vec);
             }
-            // It may keep back some of what it has unpacked, though there is room.
-            let has_moved = (state.total_in(), out.len()) != before;
-            if out.len() > TEXT_MAX_BYTES || (!has_moved && out.len() < out.capacity()) {
+            // Without room for all it has failed, and begins anew.
+            if out.len() > TEXT_MAX_BYTES {
                 return None;
             }
-            if out.len() == out.capacity() {
-                out.reserve(out.len());
-            }
+            room = 2 * out.len();
         }
     })
 }
@@ -389,9 +415,9 @@ fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
 /// The sum of the counts of packed buckets, where they are what [`pack`] could have written: whole numbers, buckets within
 /// bounds, no empty bucket, and a sum within [`COUNT_MAX`], so that sums of several are exact wherever they are taken.
 fn sound_len(packed: &[u8]) -> Option<u64> {
-    let (mut rest, mut next, mut len) = (packed.iter(), 0u64, 0u64);
-    while !rest.as_slice().is_empty() {
-        let (skipped, count) = (number(&mut rest)?, number(&mut rest)?);
+    let (mut rest, mut next, mut len) = (packed, 0u64, 0u64);
+    while !rest.is_empty() {
+        let (skipped, count) = pair(&mut rest)?;
         next = next.saturating_add(skipped).saturating_add(1);
         len = len.saturating_add(count);
         if next > BUCKETS as u64 || count == 0 || len > COUNT_MAX {

@@ -3,8 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::SystemTime;
 
 use prony_analysis::figure::Figure;
@@ -81,8 +83,14 @@ pub fn histories(
             Err(why) => left_out.push(LeftOut { file, why }),
         }
     }
-    let each = figures.iter().zip(runs);
-    each.map(|(figure, runs)| history::history(runs, *figure, relative_to, left_out.clone())).collect()
+    let left_out = &left_out;
+    let of = |(figure, runs): (&Figure, Vec<RunFigures>)| {
+        history::history(runs, *figure, relative_to, left_out.clone())
+    };
+    thread::scope(|scope| {
+        let begun: Vec<_> = figures.iter().zip(runs).map(|each| scope.spawn(move || of(each))).collect();
+        begun.into_iter().map(|thread| thread.join().unwrap_or_else(|why| resume_unwind(why))).collect()
+    })
 }
 
 /// A site of run logs. A file is read when asked for, and again when changed: a run may be going on.

@@ -16,11 +16,7 @@ pub fn factor(clusters: usize) -> f64 {
 /// 3.12, the ratio over clusters; Hanley & Lippman-Hand (1983), *If nothing goes wrong, is everything all right?*, JAMA
 /// 249(13), the rule of three.
 pub fn share(clusters: &[(u64, u64)], t: f64, independent: f64) -> Option<Interval> {
-    let of = |(size, hits): &(u64, u64)| (*size as f64, *hits as f64);
-    let (mut n, mut size, mut hits) = (0.0, 0.0, 0.0);
-    for (s, h) in clusters.iter().map(of).filter(|(s, _)| *s > 0.0) {
-        (n, size, hits) = (n + 1.0, size + s, hits + h);
-    }
+    let sums @ Sums { size, hits, .. } = Sums::of(clusters);
     let p = (size > 0.0).then(|| hits / size)?;
     let few = || 3.0 * (t / normal_two_sided(CONFIDENCE)).powi(2) / independent;
     let (low, high) = if hits <= 0.0 {
@@ -28,13 +24,63 @@ pub fn share(clusters: &[(u64, u64)], t: f64, independent: f64) -> Option<Interv
     } else if hits >= size {
         (1.0 - few(), 1.0)
     } else {
-        let squares: f64 = clusters.iter().map(of).map(|(s, h)| (h - p * s).powi(2)).sum();
-        let between = if n > 1.0 { n / (n - 1.0) * squares / (size * size) } else { 0.0 };
-        let error = between.max(p * (1.0 - p) / independent).sqrt();
-        let off = (t * error / p).exp();
+        let off = (t * sums.variance(clusters, p, independent).sqrt() / p).exp();
         (p / off, p * off)
     };
     Some(Interval { point: p, low: low.max(0.0), high: high.min(1.0), n: clusters.len() })
+}
+
+struct Sums {
+    /// Clusters that have members.
+    n: f64,
+    size: f64,
+    hits: f64,
+}
+
+impl Sums {
+    fn of(clusters: &[(u64, u64)]) -> Sums {
+        let (mut n, mut size, mut hits) = (0.0, 0.0, 0.0);
+        for (s, h) in clusters.iter().map(floats).filter(|(s, _)| *s > 0.0) {
+            (n, size, hits) = (n + 1.0, size + s, hits + h);
+        }
+        Sums { n, size, hits }
+    }
+
+    /// se² of [`share()`].
+    fn variance(&self, clusters: &[(u64, u64)], p: f64, independent: f64) -> f64 {
+        let Sums { n, size, .. } = self;
+        let squares: f64 = clusters.iter().map(floats).map(|(s, h)| (h - p * s).powi(2)).sum();
+        let between = if *n > 1.0 { n / (n - 1.0) * squares / (size * size) } else { 0.0 };
+        between.max(p * (1.0 - p) / independent)
+    }
+}
+
+fn floats((size, hits): &(u64, u64)) -> (f64, f64) {
+    (*size as f64, *hits as f64)
+}
+
+/// Whether the interval of [`share()`] begins above one limit and ends above another (`None`: wherever it does), where
+/// that is told without its exponential: ln x > 2(x − 1)/(x + 1) of x > 1, and exp x > 1 + x. A millionth is left for
+/// rounding.
+pub fn is_surely_above(
+    clusters: &[(u64, u64)],
+    t: f64,
+    independent: f64,
+    (begins, ends): (Option<f64>, Option<f64>),
+) -> bool {
+    const ROOM: f64 = 1.0 + 1e-6;
+    let sums @ Sums { size, hits, .. } = Sums::of(clusters);
+    if hits <= 0.0 || hits >= size {
+        return false;
+    }
+    let p = hits / size;
+    let off = t * t * sums.variance(clusters, p, independent);
+    let is_above =
+        |limit: f64| p > limit * ROOM && (2.0 * (p - limit) * p).powi(2) > off * (p + limit).powi(2) * ROOM;
+    // No interval ends above 1.
+    let reaches =
+        |limit: f64| limit < 1.0 && (p > limit || (limit > p * ROOM && off > (limit - p).powi(2) * ROOM));
+    begins.is_none_or(is_above) && ends.is_none_or(reaches)
 }
 
 /// As how many independent ones the members weigh: p(1 − p) over the square of the standard error, by the lower end.
@@ -112,6 +158,27 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_surely_above_is_above(
+            clusters in prop::collection::vec((100u64..10_000, 0.0f64..1.0), 1..6),
+            t in 0.001f64..13.0,
+            limits in (0.0f64..1.0, 0.0f64..1.0),
+            near in 0.999_999f64..1.000_001,
+        ) {
+            let clusters: Vec<(u64, u64)> = clusters.iter().map(|(n, p)| (*n, (*n as f64 * p * p) as u64)).collect();
+            let all: u64 = clusters.iter().map(|c| c.0).sum();
+            let found = share(&clusters, t, all as f64).unwrap();
+            // Limits anywhere, and beside the interval's own ends.
+            for (begins, ends) in [limits, (found.low * near, found.high * near), (found.low, found.high)] {
+                if is_surely_above(&clusters, t, all as f64, (Some(begins), None)) {
+                    prop_assert!(found.low > begins);
+                }
+                if is_surely_above(&clusters, t, all as f64, (None, Some(ends))) {
+                    prop_assert!(found.high > ends);
+                }
+            }
+        }
+
         #[test]
         fn any_share_lies_within_its_interval(clusters in prop::collection::vec((0u64..1_000, 0.0f64..1.0), 1..8)) {
             let clusters: Vec<(u64, u64)> = clusters.iter().map(|(n, p)| (*n, (*n as f64 * p) as u64)).collect();

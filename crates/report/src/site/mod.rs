@@ -60,7 +60,7 @@ pub fn publish(index: &RunIndex, write: Write<'_>) -> Result<Published, String> 
 fn others(mut runs: Vec<Run>, left_out: Vec<LeftOut>, write: Write<'_>) -> Result<Published, String> {
     // The newest first.
     runs.sort_by(|a, b| b.entry.created_at.cmp(&a.entry.created_at).then(a.name.cmp(&b.name)));
-    let found = runs.iter().map(|run| (run.entry.file.clone(), Ok(run.figures.clone())));
+    let found = runs.iter_mut().map(|run| (run.entry.file.clone(), Ok(std::mem::take(&mut run.figures))));
     let histories = runs::histories(&figures(), found, None, Vec::new());
     let names: BTreeSet<&str> = runs.iter().map(|run| run.experiment.as_str()).collect();
     let mut servers: BTreeMap<&str, Vec<&run::Measured>> = BTreeMap::new();

@@ -11,18 +11,18 @@ mod reader;
 mod vegeta;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::fnv::{fnv1a, folded, hash_of};
 pub use crate::limits::LINES_MAX;
-use crate::plan::{Expect, gives};
-use crate::secret::{Secret, hide_headers, remember_listed, without_fields};
+use crate::plan::Expect;
+use crate::secret::{Secret, gives, hide_headers, remember_listed, without_fields};
 use crate::target::Target;
 
 pub use format::Format;
 pub(crate) use json_lines::parsed;
-use long::LongList;
 pub(crate) use raw::is_folder;
 pub(crate) use reader::lines;
 
@@ -163,6 +163,19 @@ pub struct ListFile {
     /// The list stays in it: of its requests `requests` has one of each kind, and `lines` the kind of each, or of all.
     #[serde(skip)]
     pub long: Option<LongList>,
+}
+
+/// What is known of a list that stays in its file ([`long`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LongList {
+    pub requests: u64,
+    /// The longest one's text.
+    pub longest_bytes: usize,
+    fingerprint: u64,
+    /// Its inode, length and last change.
+    identity: [i64; 4],
+    /// Where requests begin, each so many behind the one before ([`long`]).
+    places: Arc<Vec<u64>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

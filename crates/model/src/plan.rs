@@ -15,7 +15,7 @@ use crate::json_value::JsonValue;
 use crate::list::{ListedRequest, OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
 use crate::replay::Replay;
-use crate::secret::{Secret, hide_headers, remember_credentials};
+use crate::secret::{Secret, gives, hide_headers, remember_credentials};
 use crate::target::Target;
 use crate::tls::Tls;
 use crate::units::DurationValue;
@@ -246,10 +246,6 @@ impl<'p> PlannedRequest<'p> {
     pub fn body_file(&self) -> Option<&'p BodyFile> {
         self.plan.body_file.as_ref()
     }
-}
-
-pub fn gives<V>(headers: &[(String, V)], name: &str) -> bool {
-    headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
 }
 
 /// When requests are due.

@@ -36,6 +36,11 @@ const SECRET_PARTS: [&str; 13] = [
     "token",
 ];
 
+/// Whether headers, whose values may be secret, have one of this name.
+pub fn gives<V>(headers: &[(String, V)], name: &str) -> bool {
+    headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
+}
+
 /// Only [`Secret::value`] gives it; `Display` and `Debug` write `@env:NAME`, [`REDACTED`], or an open value as
 /// [`redacted_command`] does.
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -5,8 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{PlanError, wrong};
-use crate::plan::gives;
-use crate::secret::{Secret, filled_in, percent_bytes, redacted, remember_url};
+use crate::secret::{Secret, filled_in, gives, percent_bytes, redacted, remember_url};
 
 /// What is loaded: one `http://` or `https://` URL, in parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::reader::{Described, Reader, echo, text_of};
 use super::{COMMAND_MAX_BYTES, OWN_MAX_BYTES};
-use crate::plan::gives;
-use crate::secret::remember_listed;
+use crate::secret::{gives, remember_listed};
 
 pub(super) fn read(reader: &mut Reader<'_>, text: &[u8]) {
     let (mut command, mut quotes) = (Command::default(), Quotes::default());

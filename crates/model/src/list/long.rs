@@ -12,8 +12,8 @@ use ring::digest::{Context, SHA256};
 
 use super::reader::Reader;
 use super::{
-    COMMAND_MAX_BYTES, ERRORS_MAX, Format, ListError, ListFile, ListedRequest, Order, OwnParts, TargetList,
-    curl, read, vegeta,
+    COMMAND_MAX_BYTES, ERRORS_MAX, Format, ListError, ListFile, ListedRequest, LongList, Order, OwnParts,
+    TargetList, curl, read, vegeta,
 };
 use crate::error::PlanError;
 use crate::fnv::{OFFSET_BASIS, fnv1a_behind, folded};
@@ -31,19 +31,6 @@ const OF_KINDS_MAX: usize = 16 << 20;
 const KINDS_MAX: usize = 1_000;
 /// The format is told by so much of the file.
 const FORMAT_BYTES: u64 = 1 << 20;
-
-/// What is known of such a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LongList {
-    pub requests: u64,
-    /// The longest one's text.
-    pub longest_bytes: usize,
-    pub(super) fingerprint: u64,
-    /// Its inode, length and last change.
-    identity: [i64; 4],
-    /// Where every [`SPACING`]-th request begins.
-    places: Arc<Vec<u64>>,
-}
 
 fn identity(about: &Metadata) -> [i64; 4] {
     [about.ino().cast_signed(), about.len().cast_signed(), about.mtime(), about.mtime_nsec()]

@@ -4,9 +4,9 @@ use super::meaning::{FILE_MAX_BYTES, text_or_file};
 use super::{LoadOptions, ReadFile};
 use crate::error::{PlanError, wrong};
 use crate::fnv::fnv1a;
-use crate::plan::{BodyFile, gives};
+use crate::plan::BodyFile;
 use crate::secret::{
-    ASKED, Secret, is_secret_by_custom, remember_body, remember_credentials, text_or_variable,
+    ASKED, Secret, gives, is_secret_by_custom, remember_body, remember_credentials, text_or_variable,
 };
 
 /// The most fields of a form.

@@ -15,10 +15,10 @@ use crate::list::long::sha256_of;
 use crate::list::{Format, ListError, ListFile, Order, TargetList, is_folder};
 use crate::plan::{
     Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, PROBE_WARMUP, Plan, Protocol,
-    SEED, Stop, TIMEOUT, Work, default_warmup, gives,
+    SEED, Stop, TIMEOUT, Work, default_warmup,
 };
 use crate::rate::Rate;
-use crate::secret::{ASKED, Secret, remember_body, text_or_variable};
+use crate::secret::{ASKED, Secret, gives, remember_body, text_or_variable};
 use crate::target::Target;
 use crate::tls::{Identity, IdentityError, IdentityFiles, Roots, Tls, Verify};
 use crate::units::{DurationValue, OneOrMany, RateValue, WindowValue, most_connections, parse_stages};

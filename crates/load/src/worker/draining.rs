@@ -124,15 +124,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let Worker { net, codec, slots, closing, .. } = self;
         let slot = &mut slots[index as usize];
         let words = codec.farewell();
-        match net.send(slot.handle, words) {
-            Ok(count) => {
-                recorder.wrote(count);
-                // Else it is closed at once.
-                if count == words.len() {
-                    closing.leave(std::mem::replace(&mut slot.handle, NO_HANDLE), now, net);
-                }
+        if let Ok(count) = net.send(slot.handle, words) {
+            recorder.wrote(count);
+            // Else it is closed at once.
+            if count == words.len() {
+                closing.leave(std::mem::replace(&mut slot.handle, NO_HANDLE), now, net);
             }
-            Err(_) => {}
         }
     }
 

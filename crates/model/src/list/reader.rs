@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     pub(super) fn take(&mut self, line: Option<usize>, described: Result<Described, String>) -> bool {
         if self.list.lines.len() >= LINES_MAX {
             let why = format!(
-                "A list may have at most {LINES_MAX} requests, and this is one more: a longer one is a file, not shuffled."
+                "A list may have at most {LINES_MAX} requests, and this is one more: a longer list is sent in order from a file, so give one, without --shuffle."
             );
             self.errors.push(ListError { line, why });
             return false;

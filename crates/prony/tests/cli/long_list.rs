@@ -35,7 +35,7 @@ fn a_list_of_over_a_million_lines_stays_in_its_file() {
     }
     assert_eq!(sent, 4_000);
     for (flags, why) in [
-        (&["--shuffle"][..], "a longer one is a file, not shuffled"),
+        (&["--shuffle"][..], "give one, without --shuffle"),
         (&["--http2"], "--http2 cannot be used with a list of over 1000000 requests"),
         (&["--requests-per-connection", "5"], "--requests-per-connection cannot be used with a list of over"),
     ] {

